@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polyrule.teacher import ridge
-from polyrule.teacher.ridge import LinearRidge, looks_like_text
+from polyrule.teacher.ridge import LinearRidge, looks_like_text, usual_values
 
 
 def world(seed: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -20,7 +20,7 @@ def world(seed: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, n
 def test_what_is_said_without_an_example_is_what_a_fit_without_it_says(monkeypatch, rows: int, columns: int) -> None:
     monkeypatch.setattr(ridge, "_RIDGES", (1.0,))
     design, truth, weights = world(0, rows, columns)
-    model = LinearRidge(design, truth, weights)
+    model = LinearRidge(design, truth, weights, usual_values(design))
     words = model._words(design).toarray()
     share = weights / weights.mean()
     for row in (0, 7, rows - 1):
@@ -32,23 +32,23 @@ def test_what_is_said_without_an_example_is_what_a_fit_without_it_says(monkeypat
 
 def test_words_that_make_a_label_are_found_and_other_rows_are_predicted(monkeypatch) -> None:
     design, truth, weights = world(1, 400, 80)
-    whole = LinearRidge(design, truth, weights)
+    whole = LinearRidge(design, truth, weights, usual_values(design))
     assert np.abs(whole.left_out - truth).mean() < 0.25
     monkeypatch.setattr(ridge, "_WORD_EXAMPLES", 200)
-    part = LinearRidge(design, truth, weights)
+    part = LinearRidge(design, truth, weights, usual_values(design))
     assert part.left_out[200:] == pytest.approx(part.predict(design[200:]), abs=1e-5)
 
 
 def test_text_is_told_from_other_tables() -> None:
-    assert looks_like_text(world(2, 50, 100)[0])
-    assert not looks_like_text(np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32))
-    assert not looks_like_text(world(2, 50, 10)[0])
+    numbers = np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32)
+    tables = (world(2, 50, 100)[0], numbers, world(2, 50, 10)[0])
+    assert [looks_like_text(table, usual_values(table)) for table in tables] == [True, False, False]
 
 
 def test_missing_values_count_as_usual_ones() -> None:
     design, truth, weights = world(3, 60, 70)
     holes = design.copy()
     holes[design == 0] = np.where(np.random.default_rng(0).random((design == 0).sum()) < 0.1, np.nan, 0)
-    assert LinearRidge(holes, truth, weights).left_out == pytest.approx(
-        LinearRidge(design, truth, weights).left_out, abs=1e-6
+    assert LinearRidge(holes, truth, weights, usual_values(holes)).left_out == pytest.approx(
+        LinearRidge(design, truth, weights, usual_values(design)).left_out, abs=1e-6
     )

@@ -26,7 +26,7 @@ from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.alternatives import Alternatives, Rules
 from polyrule.learning.body_pool import Body, Covers, Pool, counted_as, words_of
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.expecting import best_cut, expected, is_text, teach
+from polyrule.learning.expecting import expected, is_text, teach
 from polyrule.learning.messages import Callback
 from polyrule.learning.readable import DerivedTable, Shortener
 from polyrule.learning.revising import Reviser
@@ -68,6 +68,8 @@ class Composition:
     ----------
     opinion : ndarray or None
         What the teacher says of each label of each example without having seen that example.
+    cut : float
+        From which opinion on a label counts as present.
     real : Composition or None
         The same with the examples of the user alone, where mixed ones come behind them: rules are chosen by all, and
         what is said about the list is about these.
@@ -85,6 +87,7 @@ class Composition:
     start: RuleList | None = None
     clock: Clock = field(default_factory=Clock)
     opinion: Matrix | None = None
+    cut: float = 0.5
     real: Composition | None = None
     _summed: tuple[Covers, Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
@@ -105,7 +108,7 @@ class Composition:
         )
         if taught is None:
             return self
-        self.opinion = taught.opinion[: len(self.truth)]
+        self.opinion, self.cut = taught.opinion[: len(self.truth)], taught.cut
         if len(taught.truth) == len(self.truth):
             return self
         ratio = Fraction(int(taught.weights.sum()), int(self.weights.sum()))
@@ -153,13 +156,6 @@ class Composition:
         return by_content(self.table, self.truth, self.weights)
 
     @cached_property
-    def _cut(self) -> float:
-        """Where the teacher's opinion is cut."""
-        own = self.own
-        assert own.opinion is not None
-        return best_cut(own.opinion, own.truth, own.weights)[0]
-
-    @cached_property
     def known(self) -> Bools:
         """Cells whose label is known; the others count nowhere."""
         return np.asarray(self.truth != UNKNOWN)
@@ -182,7 +178,7 @@ class Composition:
         pool = Pool(self.table)
         versions = [self.truth]
         if self.opinion is not None:
-            versions.append((self.opinion >= self._cut).astype(np.uint8))
+            versions.append((self.opinion >= self.cut).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         usual, least = self.learner.growing, Fraction(self._least) * self.scale
         growing = replace(usual, min_coverage=max(exact_number(usual.min_coverage), least))
@@ -212,7 +208,7 @@ class Composition:
         targets, every = self.targets, self.weights[:, None].astype(np.float64)
         levels, squared = self._first_levels, self.pruning.beta_squared
         if self.opinion is not None:
-            _, levels = levels_reached(targets, every, self.opinion >= self._cut, squared)
+            _, levels = levels_reached(targets, every, self.opinion >= self.cut, squared)
         slope, offset = gain_line(squared, int(levels.max()))
         allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
         return Alternatives(

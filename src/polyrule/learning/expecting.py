@@ -123,13 +123,15 @@ class Taught:
     """Examples that rules are chosen by, and what a teacher says of them: those of the user, and then mixed ones.
 
     Mixed examples lie between real ones; nobody but the teacher can label them, and all of them together weigh as much
-    as the real ones. A threshold that only divides the few examples at hand does not divide those.
+    as the real ones. A threshold that only divides the few examples at hand does not divide those. What the teacher
+    says is cut where that suits the labels of the user's examples best.
     """
 
     table: Table
     truth: Bytes
     weights: Ints
     opinion: Matrix
+    cut: float = 0.5
 
 
 def teach(
@@ -165,8 +167,9 @@ def teach(
     teacher = Teacher(shown, truth[order], counted, 0, threads, trees, late, keep=mixing)
     opinion = np.empty(truth.shape)
     opinion[order] = teacher.left_out
+    cut, _ = best_cut(opinion, truth, weights)
     if not mixing or late():
-        return Taught(table, truth, weights, opinion)
+        return Taught(table, truth, weights, opinion, cut)
     random = np.random.default_rng(0)
     near = neighbours(shown, _NEIGHBOURS, random)
     stored: Any = table.values
@@ -174,7 +177,6 @@ def teach(
     mixed, sources = mix(values[order].T, near, _MIXED * examples, _EXCHANGE, random)
     between = replace(table, values=np.asfortranarray(mixed.T))
     said = teacher.predict(design.of_table(between)).astype(np.float64)
-    cut, _ = best_cut(opinion, truth, weights)
     coarser = -(-2 * _MIXED * int(weights.sum()) // LARGEST_TOTAL)
     weight = np.maximum(1, weights // coarser)
     return Taught(
@@ -182,6 +184,7 @@ def teach(
         np.vstack([truth, (said >= cut).astype(np.uint8)]),
         np.concatenate([_MIXED * weight, weight[order][sources]]),
         np.vstack([opinion, said]),
+        cut,
     )
 
 

@@ -5,42 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
-from polyrule.lazy import import_late
+from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32
+from polyrule.teacher.ridge import usual_values
+from polyrule.teacher.tree import CODE_WIDTH, Columns, Tree, grow
 
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
 _MOST_TRIED = (300, 60)  # features at a node, of few and of many examples
 _LARGEST_BAG = 5000
-_CODE_WIDTH = 8
+_CODE_STEPS = 64  # of a standard deviation, for codes that are random points
 _MANY_EXAMPLES = 1000
 _BLOCK_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Grown:
-    """One tree (None where nobody will ask it), its number of nodes, its rows with their weights and leaves."""
+    """One tree (None where nobody will ask it), and its rows with their weights and leaves."""
 
-    tree: Any
-    nodes: int
+    tree: Tree | None
     rows: Ints
     weights: Floats32
     leaves: Ints32
 
-    def means(self, truth: Bytes) -> tuple[Floats32, Ints]:
-        """Share of each label in every leaf, and where each node of the tree is among the leaves."""
-        order = np.argsort(self.leaves, kind="stable")
-        starts = np.flatnonzero(np.diff(self.leaves[order], prepend=-1))
-        where = np.zeros(self.nodes, dtype=np.int64)
-        where[self.leaves[order[starts]]] = np.arange(len(starts))
-        weights = self.weights[order, None]
-        means = np.add.reduceat(truth[self.rows[order]] * weights, starts, axis=0)
-        means /= np.add.reduceat(weights, starts, axis=0)
-        return means, where
+    def means(self, truth: Floats32) -> Floats32:
+        """Share of each label in every leaf."""
+        order, size = np.argsort(self.leaves, kind="stable"), np.bincount(self.leaves)
+        shares = self.weights / np.bincount(self.leaves, self.weights).astype(np.float32)[self.leaves]
+        ends = np.append(0, np.cumsum(size))
+        return np.asarray(sp.csr_array((shares[order], self.rows[order], ends), (len(size), len(truth))) @ truth)
 
 
 class Forest:
@@ -63,6 +59,8 @@ class Forest:
         Asked before every tree but the first few; True ends the forest there.
     keep : bool
         Whether `predict` will be called; the trees take memory.
+    usual : ndarray or None
+        See `usual_values`, where they are known.
 
     Attributes
     ----------
@@ -80,10 +78,12 @@ class Forest:
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
         keep: bool = True,
+        usual: Floats32 | None = None,
     ) -> None:
-        self._truth, self._keep = truth, keep
+        self._truth, self._keep = truth.astype(np.float32), keep
         self._weights = (weights / weights.mean()).astype(np.float32)
-        self._known = np.asfortranarray(_filled(design))  # trees look at one column after the other
+        known = _filled(design)
+        self._columns = Columns.of(known, usual_values(known) if usual is None else usual)
         features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
         # Where examples are plenty, leaves of one only add noise and time, and a few features will do.
         many = rows >= _MANY_EXAMPLES
@@ -105,12 +105,12 @@ class Forest:
                     self._grown.append(grown)
                     outside = np.ones(len(truth), dtype=bool)
                     outside[grown.rows] = False
-                    _add(sums, np.flatnonzero(outside), leaves[outside], *grown.means(truth))
+                    _add(sums, np.flatnonzero(outside), leaves[outside], grown.means(self._truth))
                     times += outside
                     always = np.flatnonzero(times == 0)
                     known = [*known, leaves] if len(always) else []
         for grown, leaves in zip(self._grown, known, strict=False):
-            _add(sums, always, leaves[always], *grown.means(truth))
+            _add(sums, always, leaves[always], grown.means(self._truth))
         times[always] = len(self._grown)
         sums /= times[:, None]
         self.left_out: Floats32 = sums
@@ -120,7 +120,8 @@ class Forest:
         known = _filled(design)
         sums = np.zeros((len(design), self._truth.shape[1]), dtype=np.float32)
         for grown in self._grown:
-            _add(sums, np.arange(len(sums)), grown.tree.apply(known), *grown.means(self._truth))
+            assert grown.tree is not None, "keep the trees to ask them"
+            _add(sums, np.arange(len(sums)), grown.tree.leaves(known), grown.means(self._truth))
         return sums / np.float32(len(self._grown))
 
     def _grow(self, number: tuple[int, int]) -> tuple[_Grown, Ints32]:
@@ -130,36 +131,30 @@ class Forest:
         counts = np.bincount(random.integers(examples, size=min(examples, _LARGEST_BAG)), minlength=examples)
         rows = np.flatnonzero(counts)
         weights = counts[rows].astype(np.float32) * self._weights[rows]
-        tree = import_late("sklearn.tree").ExtraTreeRegressor(
-            max_features=self._tried,
-            min_samples_leaf=self._smallest_leaf,
-            random_state=int(random.integers(2**31)),
-        )
-        targets, shown = self._code(rows, number[1], random), self._known.T.take(rows, axis=1).T
-        # Of a small tree, most of the time would go into checking what is known to be right.
-        with import_late("sklearn").config_context(skip_parameter_validation=True, assume_finite=True):
-            tree.fit(shown, targets, sample_weight=weights.astype(np.float64), check_input=False)
-        grown = tree.tree_
-        leaves = grown.apply(self._known).astype(np.int32)
-        return _Grown(grown if self._keep else None, grown.node_count, rows, weights, leaves[rows]), leaves
+        codes, seed = self._code(rows, number[1], random), int(random.integers(2**63))
+        tree, leaves = grow(self._columns, rows, codes, weights, self._tried, self._smallest_leaf, seed)
+        return _Grown(tree if self._keep else None, rows, weights, leaves[rows]), leaves
 
-    def _code(self, rows: Ints, number: int, random: np.random.Generator) -> Matrix:
+    def _code(self, rows: Ints, number: int, random: np.random.Generator) -> Ints32:
         """A few numbers for each row whose spread tells how much the rows differ in their labels, or label sets."""
+        codes = np.zeros((len(rows), CODE_WIDTH), dtype=np.int32)
         if self._sets is not None and number % 2:
-            return random.standard_normal((int(self._sets.max()) + 1, _CODE_WIDTH))[self._sets[rows]]
-        truth = self._truth[rows]
-        if truth.shape[1] <= _CODE_WIDTH:
-            return truth.astype(np.float64)
-        signs = random.integers(2, size=(truth.shape[1], _CODE_WIDTH)).astype(np.float32) * 2 - 1
-        return (truth.astype(np.float32) @ signs).astype(np.float64)
+            points = _CODE_STEPS * random.standard_normal((int(self._sets.max()) + 1, CODE_WIDTH))
+            codes[:] = np.rint(points)[self._sets[rows]]
+        elif (labels := self._truth.shape[1]) <= CODE_WIDTH:
+            codes[:, :labels] = self._truth[rows]
+        else:
+            signs = random.integers(2, size=(labels, CODE_WIDTH)).astype(np.float32) * 2 - 1
+            codes[:] = self._truth[rows] @ signs
+        return codes
 
 
-def _add(sums: Floats32, rows: Ints, leaves: Ints | Ints32, means: Floats32, where: Ints) -> None:
+def _add(sums: Floats32, rows: Ints, leaves: Ints32, means: Floats32) -> None:
     """Add what a tree says about `rows`, which lie in `leaves`; a few rows at a time, for memory's sake."""
     step = max(1, _BLOCK_CELLS // max(1, sums.shape[1]))
     for first in range(0, len(rows), step):
         some = slice(first, first + step)
-        sums[rows[some]] += means[where[leaves[some]]]
+        sums[rows[some]] += means[leaves[some]]
 
 
 def _label_sets(truth: Bytes) -> Ints | None:

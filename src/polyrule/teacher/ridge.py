@@ -5,13 +5,11 @@ One of neighbourhoods, with a kernel, and a linear one of words, for tables that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
-from polyrule.arrays import Bytes, Floats, Floats32, Ints, Matrix
+from polyrule.arrays import Bytes, Floats, Floats32, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
 
 _COLUMN_CELLS = 2_000_000
@@ -24,35 +22,40 @@ _KERNEL_CELLS = 500_000
 _KERNEL_EXAMPLES = 5000  # that it is fitted to; what it says about the others is left out by itself
 _EXACT = 1000  # up to so many examples ...
 _MOST_LANDMARKS = 1000  # ... there may be so many landmarks,
-_FEW_LANDMARKS = 700  # and above it so many
-_RIDGES = (0.3, 1.0, 3.0)
+_FEW_LANDMARKS = 700  # and above it so many;
+_TEXT_LANDMARKS = 350  # so many are enough beside a linear member
+_RIDGES = (3.0, 1.0, 0.3)  # of fewer examples than words; the first of more, which were all best with it
 _MOST_COLUMNS = 1500
 _WORD_EXAMPLES = 20_000
-_MOST_JUDGED = 1000  # examples, to find the best penalty
 _BLOCK = 2000
 _BLOCK_CELLS = 1_000_000
 
 
-def looks_like_text(design: Floats32) -> bool:
+def usual_values(design: Floats32) -> Floats32:
+    """The median of each column; for columns that are mostly one value, that value."""
+    some = design[:: max(1, len(design) // _BLOCK)]
+    # The median that allows for missing values takes ten times as long.
+    return np.asarray(np.nan_to_num(np.nanmedian(some, axis=0)) if np.isnan(some).any() else np.median(some, axis=0))
+
+
+def looks_like_text(design: Floats32, usual: Floats32) -> bool:
     """Whether a table looks like text: many columns, most entries the column's usual value.
 
     Examples
     --------
-    >>> looks_like_text(np.eye(60, dtype=np.float32)), looks_like_text(np.ones((60, 3), dtype=np.float32))
-    (True, False)
+    >>> [looks_like_text(table, usual_values(table)) for table in (np.eye(60), np.ones((60, 3)))]
+    [True, False]
     """
-    if design.shape[1] < FEWEST_WORDS:
-        return False
     some = design[:: max(1, len(design) // _BLOCK)]
-    return bool(len(some) and np.mean(some == _usual(some)) >= USUAL_SHARE)
+    return design.shape[1] >= FEWEST_WORDS and bool(len(some) and np.mean(some == usual) >= USUAL_SHARE)
 
 
 class LinearRidge:
     """Words speak for labels one by one, rare words more, long texts no more than short ones.
 
     Entries count by the logarithm of their distance from the column's usual value, times the inverse frequency of an
-    unusual one; each row is brought to length 1. The penalty is the one with the smallest error on some
-    examples, each left out.
+    unusual one; each row is brought to length 1. The penalty is the one with the smallest error on examples
+    that are left out.
 
     Parameters
     ----------
@@ -61,6 +64,8 @@ class LinearRidge:
     truth : ndarray of uint8, shape (examples, labels)
     weights : ndarray, shape (examples,)
         Positive.
+    usual : ndarray of float32, shape (columns,)
+        See `usual_values`.
 
     Attributes
     ----------
@@ -68,54 +73,45 @@ class LinearRidge:
         What it says about each example when fitted to all others; may lie a little outside 0 to 1.
     """
 
-    def __init__(self, design: Floats32, truth: Bytes, weights: Floats) -> None:
-        self._usual = _usual(design)
-        unusual = ((design != self._usual) & ~np.isnan(design)).sum(axis=0)
+    def __init__(self, design: Floats32, truth: Bytes, weights: Floats, usual: Floats32) -> None:
+        self._usual = usual
+        unusual = np.count_nonzero((design != usual) & ~np.isnan(design), axis=0)
         order = np.argsort(-unusual, kind="stable")[:_MOST_COLUMNS]
-        self._columns = np.sort(order[unusual[order] > 0])
-        self._rarity = np.log((1 + len(design)) / np.maximum(unusual[self._columns], 1))
+        columns = np.sort(order[unusual[order] > 0])
+        self._places = np.full(len(usual), -1)
+        self._places[columns] = np.arange(len(columns))
+        self._rarity = np.log((1 + len(design)) / unusual[columns])
         share = weights / weights.mean()
         self._start = share @ truth / share.sum()
         words = self._words(design)
-        fitted, judged = slice(0, _WORD_EXAMPLES), slice(0, _MOST_JUDGED)
+        fitted = slice(0, _WORD_EXAMPLES)
         regression = _Regression(words[fitted], truth[fitted], self._start, share[fitted])
-        some, right, weight = words[judged], truth[judged], share[judged]
-        errors = [
-            sum(
-                float(weight[block] @ ((said - right[block]) ** 2).sum(axis=1, dtype=np.float64))
-                for block, said in self._without(some, right, *regression.fit(ridge, _MOST_JUDGED))
-            )
-            for ridge in _RIDGES
-        ]
-        self._slopes, pull = regression.fit(_RIDGES[int(np.argmin(errors))])
-        self.left_out = np.empty(truth.shape, dtype=np.float32)
-        for block, said in self._without(words, truth, self._slopes, pull):
-            self.left_out[block] = said
+        least = np.inf
+        for ridge in _RIDGES if regression.by_examples else _RIDGES[:1]:
+            slopes, pull = regression.fit(ridge)
+            left_out, error = np.empty(truth.shape, dtype=np.float32), 0.0
+            for block in _blocks(*truth.shape):
+                surplus = truth[block] - self._start - words[block] @ slopes
+                pulled = np.minimum(pull[block], 1 - 1e-6)
+                surplus[: len(pulled)] /= (1 - pulled)[:, None]
+                left_out[block] = truth[block] - surplus
+                error += float(share[block] @ (surplus**2).sum(axis=1))
+            if error < least:
+                least, self._slopes, self.left_out = error, slopes, left_out
 
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
         return np.asarray(self._words(design) @ self._slopes + self._start, dtype=np.float32)
 
-    def _without(
-        self, words: sp.csr_array, truth: Bytes, slopes: Matrix, pull: Floats
-    ) -> Iterator[tuple[slice, Floats32]]:
-        """What it would say about each example when fitted to all others, some examples at a time."""
-        for block in _blocks(len(truth), truth.shape[1]):
-            said = np.asarray(words[block] @ slopes) + self._start
-            pulled = np.zeros(len(said))
-            pulled[: len(pull[block])] = np.minimum(pull[block], 1 - 1e-6)
-            yield block, (truth[block] - (truth[block] - said) / (1 - pulled)[:, None]).astype(np.float32)
-
     def _words(self, design: Floats32) -> sp.csr_array:
-        rows = []
-        for first in range(0, len(design), _BLOCK):
-            block = design[first : first + _BLOCK, self._columns] - self._usual[self._columns]
-            rows.append(sp.csr_array(np.nan_to_num(block, nan=0.0)))
-        words = sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, len(self._columns)))
-        words.data = np.sign(words.data) * np.log1p(np.abs(words.data.astype(np.float64)))
-        words = sp.csr_array(words @ sp.diags_array(self._rarity))
-        length = np.sqrt(np.asarray((words * words).sum(axis=1)))
-        return sp.csr_array(sp.diags_array(1 / np.where(length > 0, length, 1)) @ words)
+        rows, columns = np.divmod(np.flatnonzero(design != self._usual), design.shape[1])
+        away = design[rows, columns].astype(np.float64) - self._usual[columns]
+        seen = (self._places[columns] >= 0) & ~np.isnan(away)
+        rows, columns, away = rows[seen], self._places[columns[seen]], away[seen]
+        values = np.sign(away) * np.log1p(np.abs(away)) * self._rarity[columns]
+        values /= np.sqrt(np.bincount(rows, values**2, len(design)))[rows]
+        ends = np.append(0, np.cumsum(np.bincount(rows, minlength=len(design))))
+        return sp.csr_array((values, columns, ends), shape=(len(design), len(self._rarity)))
 
 
 class _Regression:
@@ -123,8 +119,8 @@ class _Regression:
 
     def __init__(self, words: sp.csr_array, truth: Bytes, start: Floats, share: Floats) -> None:
         self._root = root = sp.csr_array(sp.diags_array(np.sqrt(share)) @ words)
-        self._by_examples = root.shape[1] > root.shape[0]
-        if self._by_examples:
+        self.by_examples = root.shape[1] > root.shape[0]
+        if self.by_examples:
             self._products: Matrix = (root @ root.T).toarray()
             self._moments: Matrix = np.sqrt(share)[:, None] * (truth - start)
             return
@@ -133,32 +129,30 @@ class _Regression:
         for block in _blocks(len(truth), truth.shape[1]):
             self._moments += root[block].T @ (np.sqrt(share[block])[:, None] * (truth[block] - start))
 
-    def fit(self, ridge: float, first: int | None = None) -> tuple[Matrix, Floats]:
-        """Return slopes, and how far each example, or each of the first so many, pulls its estimate to itself."""
+    def fit(self, ridge: float) -> tuple[Matrix, Floats]:
+        """Return slopes, and how far each example pulls its estimate to itself."""
         curvature, root = self._products.copy(), self._root
         curvature[np.diag_indices_from(curvature)] += ridge
-        upper = cholesky(curvature, overwrite_a=True)
-        slopes = solve_triangular(upper, solve_triangular(upper, self._moments, trans="T"))
-        if self._by_examples:
-            inverse = solve_triangular(upper, np.eye(len(upper)))
-            return np.asarray(root.T @ slopes), (1 - ridge * (inverse**2).sum(axis=1))[:first]
-        pull = np.empty(root.shape[0])[:first]
+        upper = cholesky(curvature, overwrite_a=True, check_finite=False)
+        slopes = _solved(upper, _solved(upper, self._moments.copy(order="F"), trans="T"))
+        if self.by_examples:
+            inverse = _solved(upper, np.eye(len(upper), order="F"))
+            return np.asarray(root.T @ slopes), 1 - ridge * (inverse**2).sum(axis=1)
+        pull = np.empty(root.shape[0])
         for block in _blocks(len(pull), len(upper)):
-            pull[block] = (solve_triangular(upper, root[:first][block].toarray().T, trans="T") ** 2).sum(axis=0)
+            pull[block] = (_solved(upper, root[block].toarray().T, trans="T") ** 2).sum(axis=0)
         return slopes, pull
+
+
+def _solved(upper: Matrix, right: Matrix, trans: str = "N") -> Matrix:
+    """Solve a triangular system in the place of `right`, whose columns must lie one after the other."""
+    return np.asarray(solve_triangular(upper, right, trans=trans, overwrite_b=True, check_finite=False))
 
 
 def _blocks(rows: int, columns: int) -> list[slice]:
     """Rows at a time, so that a matrix of so many columns stays small."""
     step = max(1, min(_BLOCK, _BLOCK_CELLS // max(1, columns)))
     return [slice(first, first + step) for first in range(0, rows, step)]
-
-
-def _usual(design: Floats32) -> Floats32:
-    """The median of each column; for columns that are mostly one value, that value."""
-    some = design[:: max(1, len(design) // _BLOCK)]
-    # The median that allows for missing values takes ten times as long.
-    return np.asarray(np.nan_to_num(np.nanmedian(some, axis=0)) if np.isnan(some).any() else np.median(some, axis=0))
 
 
 class KernelRidge:
@@ -177,6 +171,8 @@ class KernelRidge:
         Positive.
     seed : int
         Decides which examples are landmarks.
+    text : bool
+        Whether there is a linear member, too.
 
     Attributes
     ----------
@@ -184,26 +180,33 @@ class KernelRidge:
         What it says about each example when fitted to all others; may lie a little outside 0 to 1.
     """
 
-    def __init__(self, design: Floats32, truth: Bytes, weights: Floats, seed: int = 0) -> None:
+    def __init__(self, design: Floats32, truth: Bytes, weights: Floats, seed: int = 0, text: bool = False) -> None:
         self._mean, self._spread = np.empty((2, design.shape[1]), dtype=np.float32)
         for block in column_blocks(design):
-            missing = np.isnan(design[:, block])
+            columns = design[:, block]
+            missing = np.isnan(columns)
             present = np.maximum(len(design) - missing.sum(axis=0), 1)
-            self._mean[block] = np.where(missing, 0, design[:, block]).sum(axis=0, dtype=np.float64) / present
-            spread = np.where(missing, self._mean[block], design[:, block]).std(axis=0, dtype=np.float64)
+            known = np.where(missing, 0, columns) if missing.any() else columns
+            self._mean[block] = known.sum(axis=0, dtype=np.float64) / present
+            filled = np.where(missing, self._mean[block], columns) if missing.any() else columns
+            spread = filled.std(axis=0, dtype=np.float64)
             self._spread[block] = np.where(spread > 0, spread, 1)
         order = np.random.default_rng([seed, 1]).permutation(len(design))
         fitted = np.sort(order[:_KERNEL_EXAMPLES])
-        landmarks = np.sort(order[: _MOST_LANDMARKS if len(design) <= _EXACT else _FEW_LANDMARKS])
-        self._marks = self._scaled(design[landmarks])
+        most = _MOST_LANDMARKS if len(design) <= _EXACT else _FEW_LANDMARKS
+        self._marks = self._scaled(design[np.sort(order[: _TEXT_LANDMARKS if text else most])])
         squares = (self._marks**2).sum(axis=1, dtype=np.float64)
         middle = self._marks.mean(axis=0, dtype=np.float64)
         self._width = max(float(2 * (squares.mean() - (middle**2).sum())), 1e-12)
         kernel = self._kernel(self._marks)
         kernel[np.diag_indices_from(kernel)] += _JITTER * len(kernel)
-        self._root = cholesky(kernel, overwrite_a=True)
-        left_out = self._fit(design[fitted], truth[fitted], weights[fitted] / weights[fitted].mean())
-        self.left_out = left_out if len(fitted) == len(design) else self._complete(design, fitted, left_out)
+        self._root = cholesky(kernel, overwrite_a=True, check_finite=False)
+        if len(fitted) == len(design):
+            self.left_out = self._fit(design, truth, weights / weights.mean())
+        else:
+            left_out = self._fit(design[fitted], truth[fitted], weights[fitted] / weights[fitted].mean())
+            self.left_out = self.predict(design)
+            self.left_out[fitted] = left_out
 
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
@@ -214,46 +217,48 @@ class KernelRidge:
             found[block] = self._kernel(self._scaled(design[block])) @ self._influence + self._start
         return found
 
-    def _complete(self, design: Floats32, fitted: Ints, left_out: Floats32) -> Floats32:
-        every = self.predict(design)
-        every[fitted] = left_out
-        return every
-
     def _fit(self, design: Floats32, truth: Bytes, share: Floats) -> Floats32:
         """Fit, and return what would be said about each example without it."""
         self._start = share @ truth / share.sum()
-        size = len(self._marks)
+        size, root = len(self._marks), np.sqrt(share)[:, None]
         curvature, moments = _RIDGE * np.eye(size), np.zeros((size, truth.shape[1]))
         blocks = [slice(first, first + _BLOCK) for first in range(0, len(design), _BLOCK)]
-        seen = [self._features(design[block]) for block in blocks]
-        for block, features in zip(blocks, seen, strict=True):
-            weighted = features * share[block, None]
-            curvature += features.T @ weighted
-            moments += weighted.T @ (truth[block] - self._start)
-        upper = cholesky(curvature, overwrite_a=True)
-        slopes = solve_triangular(upper, solve_triangular(upper, moments, trans="T"))
-        self._influence = solve_triangular(self._root, slopes)
+        seen = []
+        for block in blocks:
+            # The kernel to the landmarks, in coordinates whose inner product is the (approximate) kernel.
+            features = _solved(self._root, self._kernel(self._scaled(design[block])).T, trans="T").T
+            features *= root[block]
+            curvature += features.T @ features
+            moments += features.T @ (root[block] * (truth[block] - self._start))
+            seen.append(features)
+        upper = cholesky(curvature, overwrite_a=True, check_finite=False)
+        slopes = _solved(upper, _solved(upper, moments.copy(order="F"), trans="T"))
         left_out = np.empty(truth.shape, dtype=np.float32)
         for block, features in zip(blocks, seen, strict=True):
-            pull = share[block] * (solve_triangular(upper, features.T, trans="T") ** 2).sum(axis=0)
-            surplus = truth[block] - self._start - features @ slopes
+            surplus = truth[block] - self._start - features @ slopes / root[block]
+            pull = (_solved(upper, features.T, trans="T") ** 2).sum(axis=0)
             left_out[block] = truth[block] - surplus / (1 - np.minimum(pull, 1 - 1e-6))[:, None]
+        self._influence = _solved(self._root, slopes)
         return left_out
 
-    def _features(self, design: Floats32) -> Matrix:
-        """The kernel to the landmarks, in coordinates whose inner product is the (approximate) kernel."""
-        return np.asarray(solve_triangular(self._root, self._kernel(self._scaled(design)).T, trans="T").T)
-
     def _scaled(self, design: Floats32) -> Floats32:
-        filled = np.where(np.isnan(design), self._mean, design)
-        steps = np.rint(_STEPS * np.clip((filled - self._mean) / self._spread, -_FARTHEST, _FARTHEST))
+        steps = design - self._mean
+        missing = np.isnan(steps)
+        if missing.any():
+            steps[missing] = 0
+        steps /= self._spread
+        np.clip(steps, -_FARTHEST, _FARTHEST, out=steps)
+        steps *= _STEPS
+        np.rint(steps, out=steps)
         return np.asarray(steps, dtype=np.float32 if design.shape[1] <= _EXACT_COLUMNS else np.float64)
 
     def _kernel(self, scaled: Floats32) -> Matrix:
-        mine = (scaled**2).sum(axis=1, dtype=np.float64)
-        theirs = (self._marks**2).sum(axis=1, dtype=np.float64)
-        distances = mine[:, None] + theirs - 2 * (scaled @ self._marks.T).astype(np.float64)
-        return np.asarray(np.exp(-np.maximum(distances, 0) / self._width))
+        kernel = (scaled @ self._marks.T).astype(np.float64)
+        kernel *= -2
+        kernel += (scaled**2).sum(axis=1, dtype=np.float64)[:, None]
+        kernel += (self._marks**2).sum(axis=1, dtype=np.float64)
+        kernel /= -self._width
+        return np.exp(kernel, out=kernel)
 
 
 def column_blocks(matrix: Floats32) -> list[slice]:

@@ -19,14 +19,13 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
 from polyrule.teacher.forest import Forest
-from polyrule.teacher.ridge import KernelRidge, LinearRidge, column_blocks, looks_like_text
+from polyrule.teacher.ridge import KernelRidge, LinearRidge, column_blocks, looks_like_text, usual_values
 
 _TREES = 100
 _TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
@@ -95,14 +94,16 @@ class Teacher:
         stop: Callable[[], bool] = lambda: False,
         keep: bool = True,
     ) -> None:
-        text = looks_like_text(design)
+        usual = usual_values(design)
+        text = looks_like_text(design, usual)
         if trees is None:
             trees = _TREES_FOR_TEXT if text else _TREES
-        self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop, keep)}
+        forest = Forest(design, truth, weights, trees, seed, threads, stop, keep, usual)
+        self._members: dict[str, Member] = {"forest": forest}
         if not stop():
-            self._members["kernel"] = KernelRidge(design, truth, weights, seed)
+            self._members["kernel"] = KernelRidge(design, truth, weights, seed, text)
             if text and not stop():
-                self._members["linear"] = LinearRidge(design, truth, weights)
+                self._members["linear"] = LinearRidge(design, truth, weights, usual)
         said = [member.left_out for member in self._members.values()]
         for member in self._members.values():
             del member.left_out
@@ -130,6 +131,8 @@ class Teacher:
         return blended
 
 
+_MOST_STEPS = 100  # of Newton's method; a handful will do
+_SMALLEST_STEP = 1e-6  # the next one is about its square
 _EDGE = 0.005  # keeps the log-odds of unanimous votes finite
 
 
@@ -155,19 +158,17 @@ class Blend:
         >>> blend.apply([sure])[0].round(1)
         array([0.9])
         """
-        seen = np.stack([log_odds(estimate).ravel() for estimate in estimates], axis=1)
-        wanted, every = truth.ravel(), np.repeat(weights, truth.shape[1])
+        seen = np.stack([*(log_odds(estimate).ravel() for estimate in estimates), np.ones(truth.size)], axis=1)
+        seen *= 1 - 2 * truth.reshape(-1, 1)  # what speaks for the wrong side
+        every = np.repeat(weights, truth.shape[1])
         usual = np.append(np.full(len(estimates), 1 / len(estimates)), 0.0)
-
-        def value(line: Matrix) -> tuple[float, Matrix]:
-            moved = seen @ line[:-1] + line[-1]
-            surplus = every * (expit(moved) - wanted)
-            away = line - usual
-            height = every @ (np.logaddexp(0, moved) - wanted * moved) + away @ away / 2
-            return float(height), np.append(surplus @ seen, surplus.sum()) + away
-
-        bounds = [(0.0, None)] * len(estimates) + [(None, None)]
-        line = minimize(value, usual, jac=True, method="L-BFGS-B", bounds=bounds).x
+        line, free = usual.copy(), np.ones(len(usual), dtype=bool)
+        while True:
+            line[free] = _lowest(seen[:, free], every, line[free], usual[free])
+            worst = int(np.argmin(line[:-1]))
+            if line[worst] >= 0:
+                break
+            line[worst], free[worst] = 0.0, False
         return cls(tuple(float(slope) for slope in line[:-1]), float(line[-1]))
 
     def apply(self, estimates: Sequence[Matrix]) -> Matrix:
@@ -176,9 +177,36 @@ class Blend:
         return np.asarray(expit(sum(parts, np.zeros_like(estimates[0])) + self.shift))
 
 
+def _lowest(seen: Matrix, weights: Matrix, line: Matrix, usual: Matrix) -> Matrix:
+    """Find where the logistic loss of wrong log-odds, and a penalty for being away from `usual`, is lowest, by Newton.
+
+    Steps end when the next one would be lost in rounding, so that every machine finds the same place.
+    """
+
+    def height(line: Matrix) -> tuple[float, Matrix]:
+        moved, away = seen @ line, line - usual
+        return float(weights @ np.logaddexp(0, moved) + away @ away / 2), moved
+
+    reached, moved = height(line)
+    for _ in range(_MOST_STEPS):
+        chances = expit(moved)
+        surplus = weights * chances
+        curvature = (seen * (surplus * (1 - chances))[:, None]).T @ seen + np.eye(len(line))
+        step = np.linalg.solve(curvature, surplus @ seen + line - usual)
+        if np.abs(step).max() < _SMALLEST_STEP:
+            return line - step
+        found, moved = height(line - step)
+        while found > reached:
+            step /= 2
+            found, moved = height(line - step)
+        line, reached = line - step, found
+    return line
+
+
 def log_odds(chances: Matrix) -> Matrix:
     """Log-odds of estimates, kept a little away from 0 and 1, which they may lie outside of."""
-    return np.asarray(logit((np.clip(chances, 0, 1) + _EDGE) / (1 + 2 * _EDGE)))
+    chances = np.clip(chances, 0, 1)
+    return np.asarray(np.log((chances + _EDGE) / (1 + _EDGE - chances)))
 
 
 _LARGEST = 25_000_000  # cells
