@@ -8,6 +8,7 @@
 #include <atomic>
 #include <bit>
 
+#include "core/arrays.hpp"
 #include "core/bits.hpp"
 #include "core/lanes.hpp"
 #include "core/parallel.hpp"
@@ -103,10 +104,10 @@ POLYRULE_VECTOR_CLONES void add_row(std::int64_t* __restrict to, const std::int3
   for (std::size_t j = 0; j < count; ++j) to[j] += from[j];
 }
 
-// What one thread works with, feature after feature.
+// What one thread works with, feature after feature. Where a row of sums begins, a cache line does.
 struct Desk {
-  std::vector<Part> part;
-  std::vector<Sum> histogram, running;
+  LineArray<Part> part;
+  LineArray<Sum> histogram, running;
   std::vector<Sum> weight;          // per bin, of its rows: see `Scan::add`
   std::vector<std::int32_t> place;  // of listed rows that are looked at ...
   std::vector<Code> code;           // ... and their codes
@@ -162,7 +163,7 @@ class Scan {
     }
     sums_.assign(count_ * stride, 0);
     std::uint32_t bits = 1;
-    Part* to = sums_.data();
+    Part* to = sums_.get();
     for (std::size_t k = 0; k < count_; ++k, to += stride) {
       const std::size_t from = static_cast<std::size_t>(asked_.rows[k]) * slopes_.labels;
       for (std::size_t i = 0; i < wide; ++i) {
@@ -175,12 +176,13 @@ class Scan {
     // So many rows fit into a sum of 32 bits: each is below the next power of two.
     together_ = std::size_t{1} << std::max(0, 31 - static_cast<int>(std::bit_width(bits)));
     total_.assign(stride, 0.0);
-    std::vector<Part> part(stride, 0);
+    LineArray<Part> part;
+    part.assign(stride, 0);
     for (std::size_t first = 0; first < count_; first += together_) {
       const std::size_t some = std::min(together_, count_ - first);
       for (std::size_t k = first; k < first + some; ++k)
         for (std::size_t j = 0; j < stride; ++j) part[j] += sums_[k * stride + j];
-      widen(total_.data(), part.data(), stride);
+      widen(total_.get(), part.get(), stride);
     }
     whole_ = total_[half_];
   }
@@ -247,19 +249,19 @@ class Scan {
     const std::size_t entries = listed ? desk.place.size() : count_;
     desk.histogram.assign(cells, 0.0);
     desk.weight.resize(bins + 1);
-    if (desk.part.size() < cells) desk.part.resize(cells, 0);
-    Sum* histogram = desk.histogram.data();
+    desk.part.assign(cells, 0);
+    Sum* histogram = desk.histogram.get();
     for (std::size_t first = 0; first < entries; first += together_) {
       const std::size_t some = std::min(together_, entries - first);
-      Part* part = desk.part.data();
-      if (listed) add_listed(part, desk.code.data() + first, desk.place.data() + first, sums_.data(), some, stride);
-      else add_rows(part, codes_of(f), asked_.rows + first, sums_.data() + first * stride, some, stride);
-      widen(histogram, desk.part.data(), cells);
+      Part* part = desk.part.get();
+      if (listed) add_listed(part, desk.code.data() + first, desk.place.data() + first, sums_.get(), some, stride);
+      else add_rows(part, codes_of(f), asked_.rows + first, sums_.get() + first * stride, some, stride);
+      widen(histogram, part, cells);
     }
     if (!listed) return;
     // What is left of the total; sums are whole numbers, so that nothing is lost.
     Sum* usual = histogram + static_cast<std::size_t>(bins_.usual[f]) * stride;
-    add_to(usual, total_.data(), stride);
+    add_to(usual, total_.get(), stride);
     for (std::size_t b = 0; b <= bins; ++b)
       if (b != static_cast<std::size_t>(bins_.usual[f]) && histogram[b * stride + half_] > 0)
         take_from(usual, histogram + b * stride, stride);
@@ -269,7 +271,7 @@ class Scan {
     for (std::size_t b = 0; b < bins; ++b) {
       if (!offered(f, b, desk)) continue;
       Sum* sums = &desk.histogram[b * 2 * half_];
-      add_to(sums, offset_.data(), 2 * half_);
+      add_to(sums, offset_.get(), 2 * half_);
       add_gain(sums, start + 2 * b, asked_.sign);
     }
   }
@@ -277,7 +279,7 @@ class Scan {
   void add_thresholds(std::size_t f, std::size_t bins, Desk& desk, std::size_t start) {
     const std::size_t stride = 2 * half_;
     desk.running.resize(2 * stride);
-    Sum *below = desk.running.data(), *over = below + stride;
+    Sum *below = desk.running.get(), *over = below + stride;
     const Sum* missing = &desk.histogram[bins * stride];
     for (std::size_t j = 0; j < stride; ++j) below[j] = offset_[j], over[j] = offset_[j] + total_[j] - missing[j];
     const int low = sign_with(asked_.sign, -bins_.direction[f]), high = sign_with(asked_.sign, bins_.direction[f]);
@@ -329,7 +331,7 @@ class Scan {
   bool proper(Sum weight) const { return weight > 0 && weight < whole_; }
 
   void add_gain(const Sum* sums, std::size_t condition, int sign) {
-    double value[kMost];
+    alignas(64) double value[kMost];
     values(sums, sums + half_, inverse_, half_, asked_.ridge, asked_.cost, value);
     if (sign != 0) keep_sign(sums, half_, sign, value);
     if (memory_) return remember(value, condition);
@@ -352,11 +354,11 @@ class Scan {
   std::vector<Sum> weight_;          // per feature and bin, missing values among them: of its rows,
   Sum whole_;                        // and of all
   const std::int64_t* block_ = nullptr;
-  std::size_t wide_ = 0, half_ = 0;  // the block of labels at hand, filled up to eights,
-  double inverse_[kMost] = {};       // one over their curvature,
-  std::vector<Part> sums_;           // gradients and curvatures of every chosen example,
-  std::vector<Sum> total_, offset_;  // their sum, and those of rows that are covered anyway
-  std::size_t together_ = 1;         // rows whose sums fit into 32 bits
+  std::size_t wide_ = 0, half_ = 0;         // the block of labels at hand, filled up to eights,
+  alignas(64) double inverse_[kMost] = {};  // one over their curvature,
+  LineArray<Part> sums_;                    // gradients and curvatures of every chosen example,
+  LineArray<Sum> total_, offset_;           // their sum, and those of rows that are covered anyway
+  std::size_t together_ = 1;                // rows whose sums fit into 32 bits
 };
 
 }  // namespace

@@ -101,11 +101,13 @@ POLYRULE_VECTOR_CLONES Whole covered_sum(const Whole* __restrict values, const s
   return sum;
 }
 
+// Two loops: where one knows that a size is the farthest, compilers compute it in advance and give up vectors.
 POLYRULE_VECTOR_CLONES void fall(const double* __restrict scores, double* __restrict away, std::size_t rows) {
   for (std::size_t r = 0; r < rows; ++r) {
     const double size = std::fabs(scores[r]);
-    away[r] = falling(size < kFarthest ? size : kFarthest);
+    away[r] = size < kFarthest ? size : kFarthest;
   }
+  for (std::size_t r = 0; r < rows; ++r) away[r] = falling(away[r]);
 }
 
 POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, const double* __restrict away,
