@@ -58,7 +58,8 @@ class LiteralSearch {
         gains_(form, level), held_(room.held) {
     room.absent.resize(node.cover.words());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
-      largest_.push_back(static_cast<Count>(std::ceil(double(*std::max_element(sizes_ + k, sizes_ + k + kVector)) * most_)));
+      largest_.push_back(
+          static_cast<Count>(std::ceil(double(*std::max_element(sizes_ + k, sizes_ + k + kVector)) * most_)));
     set_level(level);
   }
 
@@ -245,10 +246,10 @@ class LiteralSearch {
     if (rough_) {
       LiteralWeights& out = lanes.left_out;
       fill(out, [&](int k) { return static_cast<ListLane>(std::floor(down[k] * by)); });
-      out.empty = above(whole) - static_cast<ListLane>(Count(out.present) * counted_[0] +
-                                                       Count(out.present_set) * counted_[1] +
-                                                       Count(out.absent_set) * (counted_[2] + counted_[3]) +
-                                                       Count(out.absent) * counted_[2]);
+      out.empty =
+          above(whole) -
+          static_cast<ListLane>(Count(out.present) * counted_[0] + Count(out.present_set) * counted_[1] +
+                                Count(out.absent_set) * (counted_[2] + counted_[3]) + Count(out.absent) * counted_[2]);
       lanes.both = unset_at_ || (out.absent > 0) == (lanes.covered.absent > 0);
     }
     scale = double(level_.den) * by;
@@ -307,7 +308,8 @@ class LiteralSearch {
   void list_parts(const NodeLabel& label) {
     const std::size_t words = room_.absent.size();
     const Word *truth = state_.truth[label.label], *set = state_.set[label.label], *cover = node_.cover.data();
-    for (std::size_t w = 0; w < words; ++w) room_.absent[w] = cover[w] & part_rows(state_, label.label, Part::absent, w);
+    for (std::size_t w = 0; w < words; ++w)
+      room_.absent[w] = cover[w] & part_rows(state_, label.label, Part::absent, w);
     room_.absent_set.resize(is_vague() ? words : 0);
     for (std::size_t w = 0; w < room_.absent_set.size(); ++w)
       room_.absent_set[w] = cover[w] & ~truth[w] & set[w] & state_.known_word(label.label, w);
@@ -342,9 +344,9 @@ class LiteralSearch {
   const Members& members_;
   const Form& form_;
   const Counter* sizes_;
-  const bool kept_;           // whether counts of the empty body are
-  const bool rough_;          // whether counts are those of classes: what passes is weighed
-  const double least_, most_; // what a count stands for
+  const bool kept_;            // whether counts of the empty body are
+  const bool rough_;           // whether counts are those of classes: what passes is weighed
+  const double least_, most_;  // what a count stands for
   NodeCounts<Counter> counts_;
   ListRoom<Counter>& room_;
   const double capacity_;

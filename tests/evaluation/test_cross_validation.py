@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -8,7 +10,9 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.evaluation.baseline import compare_with_baseline
-from polyrule.evaluation.cross_validation import cross_validate
+from polyrule.evaluation.cross_validation import cross_validate, pool_scores
+from polyrule.evaluation.experiment.one_run import counts_to_json
+from polyrule.evaluation.experiment.results import scores_of
 from polyrule.evaluation.scores import MEASURES, score
 
 
@@ -28,6 +32,18 @@ def test_pooled_scores_equal_scores_of_all_predictions():
     expected = score(data.Y, predictions)
     for measure in MEASURES:
         assert result.pooled.exact(measure) == expected.exact(measure), measure
+
+
+def test_unknown_labels_count_nowhere_in_pooled_and_stored_scores():
+    rng = np.random.default_rng(2)
+    truth, predicted = rng.integers(0, 2, (20, 3)).astype(float), rng.integers(0, 2, (20, 3))
+    truth[rng.random(truth.shape) < 0.3] = np.nan
+    truth[0], truth[12:] = np.nan, rng.integers(0, 2, (8, 3))  # the second part knows all
+    expected = score(truth, predicted)
+    pooled = pool_scores((score(truth[:12], predicted[:12]), score(truth[12:], predicted[12:])))
+    stored = scores_of({"counts": json.loads(json.dumps(counts_to_json(expected.counts)))}, {})
+    for measure in MEASURES:
+        assert pooled.exact(measure) == stored.exact(measure) == expected.exact(measure), measure
 
 
 def test_frame_interval_and_text():

@@ -143,5 +143,6 @@ def pool_scores(parts: tuple[Scores, ...]) -> Scores:
         fp=np.sum([part.counts.fp for part in parts], axis=0),
         fn=np.sum([part.counts.fn for part in parts], axis=0),
         example_groups=np.column_stack([kinds, numbers]),
+        known=np.sum([part.counts.tp + part.counts.fp + part.counts.fn + part.counts.tn for part in parts], axis=0),
     )
     return Scores(counts, first.label_names, first.zero_division, first.empty_label, first.empty_example)

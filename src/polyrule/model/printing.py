@@ -69,7 +69,7 @@ def format_on_scale(feature: Feature, value: float) -> str:
 
 
 def format_threshold(condition: NumericCondition, feature: Feature, digits: int | None = None) -> str:
-    """Return the threshold of a condition; with `digits`, as short as is honest (`rounding.shown_threshold`).
+    """Return the threshold of a condition; with `digits`, as short as is honest (`conditions.shown_threshold`).
 
     >>> format_threshold(NumericCondition(0, ">", 0.13121, between=(0.13, 0.1314)), Feature("x"), digits=3)
     '0.131'

@@ -187,6 +187,7 @@ def counts_to_json(counts: ConfusionCounts) -> dict[str, Any]:
         "fp": counts.fp.tolist(),
         "fn": counts.fn.tolist(),
         "example_groups": counts.example_groups.tolist(),
+        **({} if counts.known is None else {"known": counts.known.tolist()}),
     }
 
 

@@ -139,7 +139,8 @@ def scores_of(row: Row, options: dict[str, float]) -> Scores:
     stored = row["counts"]
     tp, fp, fn = (np.asarray(stored[name], dtype=np.int64) for name in ("tp", "fp", "fn"))
     groups = np.asarray(stored["example_groups"], dtype=np.int64).reshape(-1, 4)
-    counts = ConfusionCounts(int(stored["examples"]), tp, fp, fn, groups)
+    known = np.asarray(stored["known"], dtype=np.int64) if "known" in stored else None
+    counts = ConfusionCounts(int(stored["examples"]), tp, fp, fn, groups, known)
     conventions = {name: _share(name, value) for name, value in options.items()}
     return Scores(counts, tuple(f"label {i + 1}" for i in range(counts.labels)), **conventions)
 
