@@ -15,7 +15,7 @@ constexpr std::size_t kMostAtOnce = 65535;  // rows that counters of 16 bits can
 
 std::size_t whole_vectors(std::size_t counters) { return (counters + kVector - 1) / kVector * kVector; }
 
-constexpr double kAlike = 1.2;           // the largest weight of a class by the least, if there are not too many classes
+constexpr double kAlike = 1.2;  // the largest weight of a class by the least, if there are not too many classes
 constexpr std::size_t kMostClasses = 32;
 constexpr double kLeastCounted = 8;
 

@@ -55,7 +55,8 @@ template <bool both, class Counter>
 POLYRULE_INLINE std::size_t bound_as_known(const LiteralLanes& lanes, const Counter* sizes, const Counter* present,
                                            const Counter* present_set, const Counter* absent, std::size_t counters,
                                            std::uint32_t* found, Lane& below) {
-  if (absent) return bound_all<Unset::counted, both>(lanes, sizes, present, present_set, absent, counters, found, below);
+  if (absent)
+    return bound_all<Unset::counted, both>(lanes, sizes, present, present_set, absent, counters, found, below);
   if (lanes.covered.absent > 0)
     return bound_all<Unset::most, both>(lanes, sizes, present, present_set, absent, counters, found, below);
   return bound_all<Unset::fewest, both>(lanes, sizes, present, present_set, absent, counters, found, below);
@@ -74,19 +75,17 @@ POLYRULE_INLINE void add_pure_as(const Counter* present, const Counter* absent, 
 }  // namespace
 
 POLYRULE_VECTOR_CLONES
-std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint16_t* sizes,
-                             const std::uint16_t* present, const std::uint16_t* present_set,
-                             const std::uint16_t* absent, std::size_t counters, std::uint32_t* found,
-                             ListLane& below) {
+std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint16_t* sizes, const std::uint16_t* present,
+                             const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
+                             std::uint32_t* found, ListLane& below) {
   if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, found, below);
   return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES
-std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint32_t* sizes,
-                             const std::uint32_t* present, const std::uint32_t* present_set,
-                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
-                             ListLane& below) {
+std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint32_t* sizes, const std::uint32_t* present,
+                             const std::uint32_t* present_set, const std::uint32_t* absent, std::size_t counters,
+                             std::uint32_t* found, ListLane& below) {
   if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, found, below);
   return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, found, below);
 }
