@@ -63,8 +63,8 @@ class MicroHeads {
                        [&](const Literal& l) { return formula_value(form_, l.counts).num >= 0; });
   }
 
-  // The best of as many heads as may be tried, in an order that the counts alone decide; polyrule/heads/enumeration.py is the
-  // definition. None if no head at all reaches the level.
+  // The best of as many heads as may be tried, in an order that the counts alone decide; polyrule/heads/enumeration.py
+  // is the definition. None if no head at all reaches the level.
   Head climb(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
     if (level && !may_reach(literals, *level)) return {};
     literals_ = &literals;
