@@ -1,0 +1,359 @@
+// The search for the best list conditions of one label after the other (lists.hpp says how).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data/members.hpp"
+#include "search/label_counts.hpp"
+#include "search/list_bounds.hpp"
+#include "search/lists.hpp"
+#include "search/memory.hpp"
+
+namespace polyrule {
+
+// What a search needs room for, kept from node to node. Between two searches nothing is held.
+template <class Counter>
+struct ListRoom {
+  LineArray<Counter> present, present_set, unset, none;
+  LineArray<std::uint32_t> found;
+  std::vector<BestLiterals> held;  // by condition
+  std::vector<Word> absent, absent_set;
+  std::vector<Word> parts[3];
+
+  explicit ListRoom(const Members& members) : held(members.size()) {
+    for (LineArray<Counter>* counts : {&present, &present_set, &unset}) counts->resize(members.counters());
+    none.assign(members.counters(), 0);
+    found.resize(members.counters());
+  }
+};
+
+// The best conditions of the labels shown so far.
+template <class Counter>
+class LiteralSearch {
+ public:
+  LiteralSearch(const Node& node, const State& state, const Members& members, const Form& form,
+                const Sizes<Counter>& sizes, LabelCounts<Counter>* kept, bool in_classes, ListRoom<Counter>& room,
+                double capacity, Count min_coverage, std::size_t wanted, const Fraction& level)
+      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes.get()), kept_(kept != nullptr),
+        rough_(in_classes && !members.classes().exact()), least_(rough_ ? members.classes().least : 1),
+        most_(rough_ ? members.classes().most : 1), counts_(node, state, members, sizes.all(), kept, in_classes),
+        room_(room), capacity_(capacity), min_coverage_(min_coverage), wanted_(wanted), target_(form, level),
+        gains_(form, level), held_(room.held) {
+    room.absent.resize(node.cover.words());
+    for (std::size_t k = 0; k < members_.counters(); k += kVector)
+      largest_.push_back(
+          static_cast<Count>(std::ceil(double(*std::max_element(sizes_ + k, sizes_ + k + kVector)) * most_)));
+    set_level(level);
+  }
+
+  ~LiteralSearch() {
+    for (const std::uint32_t k : numbers_) held_[k] = {};
+  }
+
+  const Fraction& level() const { return level_; }
+  const Target& target() const { return target_; }
+  void raise(const Fraction& level) {
+    if (compare(level, level_) > 0) set_level(level);
+  }
+
+  // All conditions for the literals of a label. note(value, reach, level): what no condition exceeds (memory.hpp).
+  template <class Note>
+  void look(const NodeLabel& label, Note&& note) {
+    const Fraction level = level_;
+    double beyond[2];
+    vectors_ = 0;
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) vectors_ = std::max(vectors_, vectors_for(label, v, 0, beyond[v]));
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) vectors_for(label, v, vectors_, beyond[v]);
+    if (vectors_ > 0) count_positives(label);
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) {
+        const double reach = vectors_ > 0 ? look_at(label, v) : beyond[v];
+        note(v, std::max(beyond[v], reach), vectors_ > 0 ? level_ : level);
+      }
+    rise();
+  }
+
+  // Adds what another search has found for other labels.
+  void join(const LiteralSearch& other) {
+    raise(other.level_);
+    for (const std::uint32_t k : other.numbers_) {
+      const BestLiterals& more = other.held_[k];
+      hold(k, more.value, more.tp, more.label);
+    }
+    better_ = true;
+    rise();
+  }
+
+  void offer_all(Shortlist& best) const {
+    for (const std::uint32_t k : numbers_)
+      if (best.admits(held_[k].value, held_[k].tp)) best.offer({held_[k].value, held_[k].tp, members_[k]});
+  }
+
+ private:
+  static constexpr std::size_t kVector = 256;          // conditions that are counted together
+  static constexpr std::size_t kWorthCounting = 8000;  // rows times vectors, to have exact counts instead of bounds
+
+  void set_level(const Fraction& level) {
+    level_ = level;
+    target_ = Target(form_, level);
+    gains_ = Gains(form_, level);
+    std::erase_if(numbers_, [&](std::uint32_t k) {
+      const bool out = compare(held_[k].value, level) < 0;
+      if (out) held_[k] = {};
+      return out;
+    });
+  }
+
+  // The level is the value of the last condition wanted.
+  void rise() {
+    if (!better_ || numbers_.size() < wanted_) return;
+    better_ = false;
+    if (wanted_ == 1) {
+      Fraction top = level_;
+      for (const std::uint32_t k : numbers_)
+        if (compare(held_[k].value, top) > 0) top = held_[k].value;
+      return set_level(make_fraction(top.num, top.den));
+    }
+    std::vector<Fraction> values;
+    for (const std::uint32_t k : numbers_) values.push_back(held_[k].value);
+    std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(wanted_ - 1), values.end(),
+                     [](const Fraction& a, const Fraction& b) { return compare(a, b) > 0; });
+    const Fraction& last = values[wanted_ - 1];
+    if (compare(last, level_) > 0) set_level(make_fraction(last.num, last.den));
+  }
+
+  void hold(std::uint32_t k, const Fraction& value, Count tp, std::uint32_t label) {
+    if (!held_[k].any()) numbers_.push_back(k);
+    held_[k].meet(value, tp, label);
+  }
+
+  // Whether values tell present rows from absent ones where the label is set. At one level they may weigh the same.
+  bool needs_set() const { return form_.num[3] != form_.num[4] || form_.den[3] != form_.den[4]; }
+
+  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond`
+  // gets what those after it cannot exceed.
+  std::size_t vectors_for(const NodeLabel& label, int v, std::size_t least, double& beyond) const {
+    beyond = -std::numeric_limits<double>::infinity();
+    for (std::size_t g = largest_.size(); g > least; --g) {
+      Wide bound = gains_.empty_sum(label);
+      for (int k = 0; k < kKinds; ++k)
+        if (gains_.slope[v][k] > 0) bound += gains_.slope[v][k] * std::min(label.kinds[k], largest_[g - 1]);
+      if (bound >= 0 && largest_[g - 1] > 0) return g;
+      beyond = std::max(beyond, double(bound) / double(level_.den));
+    }
+    return least;
+  }
+
+  void count_positives(const NodeLabel& label) {
+    has_set_ = label.kinds[kPresentSet] > 0 && needs_set();
+    has_absent_ = false;
+    unset_at_ = nullptr;
+    if (rough_) list_parts(label);
+    present_at_ = counts_.count(label, Part::present, vectors_, room_.present);
+    present_set_at_ =
+        has_set_ ? counts_.count(label, Part::present_set, vectors_, room_.present_set) : room_.none.get();
+    // Where the unset absent rows are counted at little cost, there is no need for bounds, and what the literal reaches
+    // is known exactly.
+    if (kept_ && counts_.work(label, Part::absent) * vectors_ <= kWorthCounting)
+      unset_at_ = counts_.count(label, Part::absent, vectors_, room_.unset);
+  }
+
+  // Returns the literal's reach at the level, which may rise before.
+  double look_at(const NodeLabel& label, int v) {
+    for (bool tried = false;;) {
+      double scale = 1;
+      const LiteralLanes lanes = lanes_of(label, v, scale);
+      ListLane below = kNever;
+      const std::size_t count = bound_conditions(lanes, sizes_, present_at_, present_set_at_, unset_at_,
+                                                 vectors_ * kVector, room_.found.get(), below);
+      double reach = double(below) / scale;
+      if (count == 0) return reach;
+      if (prepare_unset(label, count) && rough_) continue;
+      const std::span<const std::uint32_t> found(room_.found.get(), count);
+      if (rough_ && wanted_ == 1 && !tried && count > 2) {
+        // What the most promising one is worth rules out most others.
+        tried = true;
+        const auto most = std::max_element(found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
+          return rough_gain(lanes, a) < rough_gain(lanes, b);
+        });
+        if (const auto kinds = kinds_of(label, *most); kinds && (*kinds)[v] > 0) {
+          const Fraction value = literal_value(form_, literal_counts(label, *kinds, v));
+          if (compare(value, level_) > 0) {
+            set_level(make_fraction(value.num, value.den));
+            continue;
+          }
+        }
+      }
+      for (const std::uint32_t k : found) {
+        const auto kinds = kinds_of(label, k);
+        if (!kinds) continue;
+        const Wide gain = gains_.sum(label, *kinds, v);
+        reach = std::max(reach, double(gain) / double(level_.den));
+        if (gain < 0 || (*kinds)[v] <= 0) continue;
+        const Fraction value = literal_value(form_, literal_counts(label, *kinds, v));
+        better_ = better_ || compare(value, level_) > 0;
+        hold(k, value, (*kinds)[v], label.label);
+      }
+      return reach;
+    }
+  }
+
+  // What counts add to G, at most; `scale` is what G is multiplied with. Where sums do not fit into lanes, bounds are
+  // rounded up.
+  LiteralLanes lanes_of(const NodeLabel& label, int v, double& scale) const {
+    // Rows where the label is unknown, and present ones that are set where they are not told apart, count like absent
+    // ones that are set.
+    const Count rest =
+        node_.weight - label.kinds[kAbsent] - label.kinds[kPresent] - (has_set_ ? label.kinds[kPresentSet] : 0);
+    double up[kKinds], down[kKinds], largest = 0;
+    for (int k = 0; k < kKinds; ++k) {
+      const double slope = double(gains_.slope[v][k]);
+      up[k] = slope * (slope > 0 ? most_ : least_);
+      down[k] = slope * (slope > 0 ? least_ : most_);
+      if (k == kAbsentSet && is_vague()) up[k] = std::max(0.0, up[k]), down[k] = std::min(0.0, down[k]);
+      largest += (k == kAbsentSet ? 2 : 1) * std::max(std::abs(up[k]), std::abs(down[k]));
+    }
+    const double empty = double(gains_.empty_sum(label)), whole = double(gains_.sum(label, label.kinds, v));
+    largest = std::abs(empty) + std::abs(whole) + largest * (double(node_.weight) / least_ + 1);
+    const double by = largest < capacity_ ? 1 : 0.9 * capacity_ / largest;
+    const auto above = [&](double x) { return static_cast<ListLane>(std::ceil(x * by)) + (by < 1); };
+    const auto fill = [&](LiteralWeights& out, const auto& lane) {
+      out.present = lane(kPresent);
+      out.present_set = lane(kPresentSet);
+      out.absent_set = lane(kAbsentSet);
+      out.absent = lane(kAbsent) - out.absent_set;
+    };
+    const auto most = [&](Count weight) { return static_cast<ListLane>(double(weight) / least_ + 1e-6); };
+    LiteralLanes lanes{{}, {}, most(label.kinds[kAbsent]), most(rest), false};
+    fill(lanes.covered, [&](int k) { return static_cast<ListLane>(std::ceil(up[k] * by)); });
+    lanes.covered.empty = above(empty);
+    if (rough_) {
+      LiteralWeights& out = lanes.left_out;
+      fill(out, [&](int k) { return static_cast<ListLane>(std::floor(down[k] * by)); });
+      out.empty =
+          above(whole) -
+          static_cast<ListLane>(Count(out.present) * counted_[0] + Count(out.present_set) * counted_[1] +
+                                Count(out.absent_set) * (counted_[2] + counted_[3]) + Count(out.absent) * counted_[2]);
+      lanes.both = unset_at_ || (out.absent > 0) == (lanes.covered.absent > 0);
+    }
+    scale = double(level_.den) * by;
+    return lanes;
+  }
+
+  Count rough_gain(const LiteralLanes& lanes, std::uint32_t k) const {
+    const Count others = Count(sizes_[k]) - Count(present_at_[k]) - Count(present_set_at_[k]);
+    const Count unset = unset_at_ ? Count(unset_at_[k]) : std::min<Count>(others, lanes.all_absent);
+    const auto sum = [&](const LiteralWeights& w) {
+      return w.empty + Count(w.present) * Count(present_at_[k]) + Count(w.present_set) * Count(present_set_at_[k]) +
+             Count(w.absent_set) * others + Count(w.absent) * unset;
+    };
+    return lanes.both ? std::min(sum(lanes.covered), sum(lanes.left_out)) : sum(lanes.covered);
+  }
+
+  // Where it matters, rows of an unknown label are told from those that lack it only after the look at all conditions.
+  bool is_vague() const { return state_.has_unknown && (form_.num[3] != 0 || form_.den[3] != 0); }
+
+  // What a condition covers of a label, exactly; none if it covers too little. To be called after prepare_unset.
+  std::optional<KindCounts> kinds_of(const NodeLabel& label, std::uint32_t k) {
+    KindCounts kinds;
+    const Count rest =
+        node_.weight - label.kinds[kAbsent] - label.kinds[kPresent] - (has_set_ ? label.kinds[kPresentSet] : 0);
+    Count others;
+    if (rough_) {
+      kinds[kPresent] = weigh(k, room_.parts[0], label.kinds[kPresent]);
+      kinds[kPresentSet] = has_set_ ? weigh(k, room_.parts[1], label.kinds[kPresentSet]) : 0;
+      kinds[kAbsent] = weigh(k, room_.absent, label.kinds[kAbsent]);
+      others = kinds[kAbsent] + (rest > 0 ? weigh(k, room_.parts[2], rest) : 0);
+      if (others + kinds[kPresent] + kinds[kPresentSet] < min_coverage_) return {};
+    } else {
+      kinds[kPresent] = present_at_[k];
+      kinds[kPresentSet] = present_set_at_[k];
+      others = Count(sizes_[k]) - kinds[kPresent] - kinds[kPresentSet];
+      const Count least = std::max<Count>(0, others - rest), most = std::min<Count>(others, label.kinds[kAbsent]);
+      kinds[kAbsent] = least == most ? least
+                       : unset_at_   ? Count(unset_at_[k])
+                                     : members_.count_among(k, room_.absent.data());
+    }
+    kinds[kAbsentSet] = is_vague() ? members_.count_among(k, room_.absent_set.data()) : others - kinds[kAbsent];
+    return kinds;
+  }
+
+  // The weight of a condition's rows among some that weigh `all`: of these, or of the others, whichever are fewer.
+  Count weigh(std::uint32_t k, const std::vector<Word>& among, Count all) const {
+    if (members_.is_label(k) || !members_.all_in_records()) return members_.count_among(k, among.data());
+    const Word* const rows = members_.bits_of(k);
+    const Count inside = count_common(among.data(), rows, among.size()), whole = count_bits(among.data(), among.size());
+    if (2 * inside <= whole) return state_.weigh_common(among.data(), rows);
+    return all - state_.weigh_common(among.data(), among.data(), rows, true);
+  }
+
+  // The rows of a label's parts in the node. `parts`: present and unset, present and set if they are told apart, all
+  // but these and the absent ones that are unset.
+  void list_parts(const NodeLabel& label) {
+    const std::size_t words = room_.absent.size();
+    const Word *truth = state_.truth[label.label], *set = state_.set[label.label], *cover = node_.cover.data();
+    for (std::size_t w = 0; w < words; ++w)
+      room_.absent[w] = cover[w] & part_rows(state_, label.label, Part::absent, w);
+    room_.absent_set.resize(is_vague() ? words : 0);
+    for (std::size_t w = 0; w < room_.absent_set.size(); ++w)
+      room_.absent_set[w] = cover[w] & ~truth[w] & set[w] & state_.known_word(label.label, w);
+    has_absent_ = true;
+    if (!rough_) return;
+    for (std::vector<Word>& rows : room_.parts) rows.resize(words);
+    for (std::size_t w = 0; w < words; ++w) {
+      room_.parts[0][w] = cover[w] & truth[w] & ~set[w];
+      room_.parts[1][w] = has_set_ ? cover[w] & truth[w] & set[w] : 0;
+      room_.parts[2][w] = cover[w] & ~room_.parts[0][w] & ~room_.parts[1][w] & ~room_.absent[w];
+    }
+    const WeightClasses& classes = members_.classes();
+    counted_[0] = classes.weigh(room_.parts[0].data());
+    counted_[1] = has_set_ ? classes.weigh(room_.parts[1].data()) : 0;
+    counted_[2] = classes.weigh(room_.absent.data());
+    counted_[3] = classes.weigh(room_.parts[2].data());
+  }
+
+  // Makes ready to find the kinds of `count` conditions. Whether the unset absent rows of all conditions have been
+  // counted, because that is cheaper.
+  bool prepare_unset(const NodeLabel& label, std::size_t count) {
+    if (!has_absent_) list_parts(label);
+    const std::size_t work = count * room_.absent.size() * (rough_ ? 8 : 1);
+    if (unset_at_ || 4 * counts_.rows(label, Part::absent) * vectors_ > work) return false;
+    counts_.count_some([&](std::size_t w) { return room_.absent[w]; }, vectors_, room_.unset);
+    unset_at_ = room_.unset.get();
+    return true;
+  }
+
+  const Node& node_;
+  const State& state_;
+  const Members& members_;
+  const Form& form_;
+  const Counter* sizes_;
+  const bool kept_;            // whether counts of the empty body are
+  const bool rough_;           // whether counts are those of classes: what passes is weighed
+  const double least_, most_;  // what a count stands for
+  NodeCounts<Counter> counts_;
+  ListRoom<Counter>& room_;
+  const double capacity_;
+  const Count min_coverage_;
+  const std::size_t wanted_;
+  Fraction level_;
+  Target target_;
+  Gains gains_;
+  std::vector<BestLiterals>& held_;
+  std::vector<std::uint32_t> numbers_;  // of those that are held
+  std::vector<Count> largest_;          // weight of a condition at most, by vector of conditions
+  std::size_t vectors_ = 0;             // that the label under search needs
+  bool has_set_ = false, has_absent_ = false, better_ = false;
+  Count counted_[4] = {};  // of the label's parts in the node, where counts are those of classes
+  // Counts of the label under search; `unset_at_` is null if the unset absent rows are not counted yet.
+  const Counter *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;
+};
+
+}  // namespace polyrule
