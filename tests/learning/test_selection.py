@@ -239,7 +239,7 @@ def test_sums_over_covers_are_those_of_the_definition(seed, examples, columns, t
     slow = random.random((random.choice([1, 31, 150, 1100]), examples)) < random.random()
     covers = Covers(body_pool.packed_rows(slow), examples, threads)
     rows = random.random(examples) < random.choice([0.0, 0.1, 1.0])
-    largest = random.choice([511, 512, 2**40])  # small numbers are added up as such
+    largest = random.choice([511, 512, 2047, 2048, 2**40])  # small numbers are added up as such
     worth = random.integers(-largest, largest, (examples, columns), endpoint=True).astype(float)
     worth[random.random(worth.shape) < random.choice([0.0, 0.5, 1.0])] = random.choice([-largest, largest])
     expected = (slow & rows).astype(np.int64) @ worth.astype(np.int64)
