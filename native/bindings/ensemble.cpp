@@ -103,16 +103,17 @@ Fit checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets
           {labels.data(), coefficients.shape(0), labels.shape(0), coefficients.data(), support.data()}};
 }
 
-auto py_logistic_values(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                        const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                        const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit, int threads) {
+auto py_logistic_descents(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                          const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                          const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit,
+                          int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
-  std::vector<double> values(fit.weights.count, 0.0), slopes(fit.weights.size * fit.weights.count, 0.0);
+  std::vector<double> found(fit.weights.size * fit.weights.count, 0.0);
   {
     const nb::gil_scoped_release release;
-    logistic_values(fit.problem, fit.weights, unit, threads, values.data(), slopes.data());
+    logistic_descents(fit.problem, fit.weights, unit, threads, found.data());
   }
-  return std::make_tuple(give(std::move(values)), give(std::move(slopes)));
+  return give(std::move(found));
 }
 
 auto py_logistic_curvatures(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
@@ -175,7 +176,7 @@ void register_ensemble(nb::module_& m) {
         "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "curvature"_a,
         "judges"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "memory"_a.none(), "versions"_a, "threads"_a);
   m.def("slope_sums", &py_slope_sums, "gradient"_a, "curvature"_a, "rows"_a);
-  m.def("logistic_values", &py_logistic_values, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+  m.def("logistic_descents", &py_logistic_descents, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
         "support"_a, "unit"_a, "threads"_a);
   m.def("logistic_curvatures", &py_logistic_curvatures, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
         "coefficients"_a, "support"_a, "unit"_a, "threads"_a);

@@ -1,6 +1,6 @@
 // The logistic loss of additive rules, label by label. What each row contributes is rounded to a whole number of small
-// units before it is added up: sums are then exact in any order, and since exponentials and logarithms are computed
-// here from single operations, every processor, compiler and library comes to the same weights. The NumPy reference in
+// units before it is added up: sums are then exact in any order, and since exponentials are computed here from single
+// operations, every processor, compiler and library comes to the same weights. The NumPy reference in
 // `polyrule.ensemble.logistic` does the same operations in the same order.
 #include "ensemble/logistic.hpp"
 
@@ -20,12 +20,12 @@ namespace {
 
 using Whole = std::int64_t;
 
-constexpr std::size_t kBlock = 512;            // rows at a time: their numbers stay in the nearest cache
-constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
-constexpr double kLeastCurvature = 1e-9;       // keeps the matrix of a rule without effect regular
-constexpr double kFarthest = 690;              // beyond it exp(-x) counts as exp(-690)
-constexpr double kFinest = 0x1p44;             // units that a number is rounded to before it is weighed
-constexpr double kMostLoss = 60;  // nats of one row: more fits into no sum, and nobody needs to know how bad it is
+constexpr std::size_t kBlock = 512;             // rows at a time: their numbers stay in the nearest cache
+constexpr std::size_t kEight = 8, kWays = 256;  // rules at a time, and in how many ways eight of them may cover a row
+constexpr double kMagic = 6755399441055744.0;   // 1.5 * 2^52: adding it rounds to a whole number
+constexpr double kLeastCurvature = 1e-9;        // keeps the matrix of a rule without effect regular
+constexpr double kFarthest = 690;               // beyond it exp(-x) counts as exp(-690)
+constexpr double kFinest = 0x1p44;              // units that a number is rounded to before it is weighed
 
 POLYRULE_INLINE Whole rounded(double value) {
   return std::bit_cast<Whole>(value + kMagic) - std::bit_cast<Whole>(kMagic);
@@ -65,40 +65,28 @@ POLYRULE_INLINE double falling(double x) {
   return sum * std::bit_cast<double>(power << 52);
 }
 
-// log(1 + x) for 0 <= x <= 1, by the series of the inverse hyperbolic tangent.
-POLYRULE_INLINE double log_of_one_and(double x) {
-  const double z = x / (2.0 + x), square = z * z;
-  double sum = 1.0 / 33;
-  sum = sum * square + 1.0 / 31;
-  sum = sum * square + 1.0 / 29;
-  sum = sum * square + 1.0 / 27;
-  sum = sum * square + 1.0 / 25;
-  sum = sum * square + 1.0 / 23;
-  sum = sum * square + 1.0 / 21;
-  sum = sum * square + 1.0 / 19;
-  sum = sum * square + 1.0 / 17;
-  sum = sum * square + 1.0 / 15;
-  sum = sum * square + 1.0 / 13;
-  sum = sum * square + 1.0 / 11;
-  sum = sum * square + 1.0 / 9;
-  sum = sum * square + 1.0 / 7;
-  sum = sum * square + 1.0 / 5;
-  sum = sum * square + 1.0 / 3;
-  sum = sum * square + 1.0;
-  return 2.0 * z * sum;
+// Notes which rows a rule covers, by its bit.
+POLYRULE_VECTOR_CLONES void note_way(std::uint8_t* __restrict ways, const std::uint8_t* __restrict cover,
+                                     std::uint8_t bit, std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) ways[r] = static_cast<std::uint8_t>(ways[r] | (bit & -cover[r]));
 }
 
-POLYRULE_VECTOR_CLONES void add_weight(double* __restrict scores, const std::uint8_t* __restrict cover, double weight,
-                                       std::size_t rows) {
-  const Whole bits = std::bit_cast<Whole>(weight);
-  for (std::size_t r = 0; r < rows; ++r) scores[r] += std::bit_cast<double>(bits & -static_cast<Whole>(cover[r]));
+void add_weights(double* __restrict scores, const std::uint8_t* __restrict ways, const double* __restrict sums,
+                 std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) scores[r] += sums[ways[r]];
 }
 
-POLYRULE_VECTOR_CLONES Whole covered_sum(const Whole* __restrict values, const std::uint8_t* __restrict cover,
-                                         std::size_t rows) {
-  Whole sum = 0;
-  for (std::size_t r = 0; r < rows; ++r) sum += values[r] & -static_cast<Whole>(cover[r]);
-  return sum;
+// Rows take turns with two sums, or each would wait for the one before it.
+void add_by_way(Whole* __restrict sums, const std::uint8_t* __restrict ways, const Whole* __restrict values,
+                std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) sums[r % 2 * kWays + ways[r]] += values[r];
+}
+
+// Adds the second half of twice as many sums to the first half, and returns what it came to.
+POLYRULE_VECTOR_CLONES Whole fold(Whole* __restrict sums, std::size_t half) {
+  Whole total = 0;
+  for (std::size_t w = 0; w < half; ++w) total += sums[half + w], sums[w] += sums[half + w];
+  return total;
 }
 
 // Two loops: where one knows that a size is the farthest, compilers compute it in advance and give up vectors.
@@ -115,19 +103,6 @@ POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, cons
   for (std::size_t r = 0; r < rows; ++r) chances[r] = (scores[r] >= 0 ? 1.0 : away[r]) / (1.0 + away[r]);
 }
 
-POLYRULE_VECTOR_CLONES Whole losses(const double* __restrict scores, const double* __restrict away,
-                                    const float* __restrict targets, const double* __restrict weights, double unit,
-                                    std::size_t rows) {
-  const Contribution contributed(unit);
-  Whole sum = 0;
-  for (std::size_t r = 0; r < rows; ++r) {
-    const double score = scores[r], high = score > 0 ? score : 0.0;
-    const double loss = high + log_of_one_and(away[r]) - static_cast<double>(targets[r]) * score;
-    sum += contributed(weights[r], loss < kMostLoss ? loss : kMostLoss);
-  }
-  return sum;
-}
-
 POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const float* __restrict targets,
                                       const double* __restrict weights, double unit, Whole* __restrict found,
                                       std::size_t rows) {
@@ -142,34 +117,45 @@ POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double
   for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], chances[r] * (1.0 - chances[r]));
 }
 
-// One label's numbers for a block of rows.
-struct Desk {
-  double scores[kBlock], away[kBlock], chances[kBlock];
-  Whole first[kBlock], second[kBlock];
-};
-
-// Rules that may weigh a label, and their weights.
+// Rules that may weigh a label, and what any of each eight together add to a score.
 struct Column {
   std::vector<std::size_t> rules;
-  std::vector<double> weights;
+  std::vector<double> sums;  // [eights][ways]
 
-  Column(const Weights& given, std::size_t place) {
+  Column(const Weights& given, std::size_t label) {
     for (std::size_t k = 0; k < given.size; ++k)
-      if (given.support[k * given.count + place]) {
-        rules.push_back(k);
-        weights.push_back(given.coefficients[k * given.count + place]);
-      }
+      if (given.support[k * given.count + label]) rules.push_back(k);
+    sums.resize(eights() * kWays);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const std::size_t ways = std::size_t{1} << i % kEight;
+      double* from = &sums[i / kEight * kWays];
+      for (std::size_t w = 0; w < ways; ++w)
+        from[ways + w] = from[w] + given.coefficients[rules[i] * given.count + label];
+    }
   }
+  std::size_t eights() const { return (rules.size() + kEight - 1) / kEight; }
+};
+
+// One label's numbers for a block of rows.
+struct Desk {
+  explicit Desk(const Column& column) : ways(column.eights() * kBlock) {}
+  double scores[kBlock], away[kBlock], chances[kBlock];
+  Whole first[kBlock], second[kBlock];
+  std::vector<std::uint8_t> ways;  // [eights][kBlock]: which of the rules cover each row
 };
 
 void score(const Problem& problem, const Column& column, std::size_t first, std::size_t rows, Desk& desk) {
-  std::fill_n(desk.scores, rows, 0.0);
+  std::fill(desk.ways.begin(), desk.ways.end(), std::uint8_t{0});
   for (std::size_t i = 0; i < column.rules.size(); ++i)
-    add_weight(desk.scores, problem.cover(column.rules[i]) + first, column.weights[i], rows);
+    note_way(&desk.ways[i / kEight * kBlock], problem.cover(column.rules[i]) + first,
+             static_cast<std::uint8_t>(1u << i % kEight), rows);
+  std::fill_n(desk.scores, rows, 0.0);
+  for (std::size_t e = 0; e < column.eights(); ++e)
+    add_weights(desk.scores, &desk.ways[e * kBlock], &column.sums[e * kWays], rows);
   fall(desk.scores, desk.away, rows);
-  become_chances(desk.scores, desk.away, desk.chances, rows);
 }
 
+// Calls visit(first, rows) with the scores of every block of rows.
 template <class Visit>
 void each_block(const Problem& problem, const Column& column, Desk& desk, const Visit& visit) {
   for (std::size_t first = 0; first < problem.rows; first += kBlock) {
@@ -179,18 +165,24 @@ void each_block(const Problem& problem, const Column& column, Desk& desk, const 
   }
 }
 
-// The loss in units, and its derivative by each of the column's weights.
-Whole evaluate(const Problem& problem, const Column& column, const float* targets, double unit, Desk& desk,
-               std::vector<Whole>& slopes) {
-  Whole value = 0;
-  slopes.assign(column.rules.size(), 0);
+// The derivative of the loss by each of the column's weights, in units.
+std::vector<Whole> descent(const Problem& problem, const Column& column, const float* targets, double unit,
+                           Desk& desk) {
+  std::vector<Whole> sums(column.eights() * 2 * kWays, 0), found(column.rules.size());
   each_block(problem, column, desk, [&](std::size_t first, std::size_t rows) {
-    value += losses(desk.scores, desk.away, targets + first, problem.weights + first, unit / 64, rows);
+    become_chances(desk.scores, desk.away, desk.chances, rows);
     surpluses(desk.chances, targets + first, problem.weights + first, unit, desk.first, rows);
-    for (std::size_t i = 0; i < slopes.size(); ++i)
-      slopes[i] += covered_sum(desk.first, problem.cover(column.rules[i]) + first, rows);
+    for (std::size_t e = 0; e < column.eights(); ++e)
+      add_by_way(&sums[e * 2 * kWays], &desk.ways[e * kBlock], desk.first, rows);
   });
-  return value;
+  for (std::size_t i = column.eights() * kEight; i-- > 0;) {  // the last of an eight first: its ways become the others'
+    Whole* mine = &sums[i / kEight * 2 * kWays];
+    const std::size_t ways = std::size_t{1} << i % kEight;
+    if (2 * ways == kWays) fold(mine, kWays);
+    const Whole sum = fold(mine, ways);
+    if (i < found.size()) found[i] = sum;
+  }
+  return found;
 }
 
 // The matrix of second derivatives: most rows are covered by few rules, so row by row their pairs are counted.
@@ -199,13 +191,13 @@ void bend(const Problem& problem, const Column& column, double unit, Desk& desk,
   std::vector<Whole> sums(size * size, 0);
   std::vector<std::size_t> here(size);
   each_block(problem, column, desk, [&](std::size_t first, std::size_t rows) {
+    become_chances(desk.scores, desk.away, desk.chances, rows);
     bends(desk.chances, problem.weights + first, unit, desk.second, rows);
     for (std::size_t r = 0; r < rows; ++r) {
       std::size_t count = 0;
-      for (std::size_t i = 0; i < size; ++i) {
-        here[count] = i;
-        count += problem.cover(column.rules[i])[first + r];
-      }
+      for (std::size_t e = 0; e < column.eights(); ++e)
+        for (unsigned way = desk.ways[e * kBlock + r]; way != 0; way &= way - 1)
+          here[count++] = e * kEight + static_cast<std::size_t>(std::countr_zero(way));
       for (std::size_t a = 0; a < count; ++a) {
         Whole* line = &sums[here[a] * size];
         for (std::size_t b = 0; b <= a; ++b) line[here[b]] += desk.second[r];
@@ -287,16 +279,13 @@ std::size_t matrix_cells(const Weights& given) {
   return cells;
 }
 
-void logistic_values(const Problem& problem, const Weights& given, double unit, int threads, double* values,
-                     double* slopes) {
+void logistic_descents(const Problem& problem, const Weights& given, double unit, int threads, double* found) {
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
-    const auto desk = std::make_unique<Desk>();
-    std::vector<Whole> sums;
     const Column column(given, l);
-    values[l] = static_cast<double>(evaluate(problem, column, problem.wanted(given.labels[l]), unit, *desk, sums)) /
-                (unit / 64);
+    const auto desk = std::make_unique<Desk>(column);
+    const std::vector<Whole> sums = descent(problem, column, problem.wanted(given.labels[l]), unit, *desk);
     for (std::size_t i = 0; i < sums.size(); ++i)
-      slopes[column.rules[i] * given.count + l] = static_cast<double>(sums[i]) / unit;
+      found[column.rules[i] * given.count + l] = static_cast<double>(sums[i]) / unit;
   });
 }
 
@@ -309,7 +298,7 @@ std::vector<double> logistic_curvatures(const Problem& problem, const Weights& g
   }
   std::vector<double> matrices(starts.back());
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
-    const auto desk = std::make_unique<Desk>();
+    const auto desk = std::make_unique<Desk>(columns[l]);
     bend(problem, columns[l], unit, *desk, matrices.data() + starts[l]);
   });
   return matrices;
@@ -318,11 +307,12 @@ std::vector<double> logistic_curvatures(const Problem& problem, const Weights& g
 void logistic_slopes(const Problem& problem, const Weights& given, double scale, int threads, std::size_t every,
                      std::int32_t* gradient, std::int32_t* curvature) {
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
-    const auto desk = std::make_unique<Desk>();
     const Column column(given, l);
+    const auto desk = std::make_unique<Desk>(column);
     const std::size_t label = static_cast<std::size_t>(given.labels[l]);
     const float* wanted = problem.wanted(given.labels[l]);
     each_block(problem, column, *desk, [&](std::size_t first, std::size_t rows) {
+      become_chances(desk->scores, desk->away, desk->chances, rows);
       surpluses(desk->chances, wanted + first, problem.weights + first, scale, desk->first, rows);
       bends(desk->chances, problem.weights + first, scale, desk->second, rows);
       for (std::size_t r = 0; r < rows; ++r) {

@@ -1,4 +1,4 @@
-// The loss of additive rules with weighted heads, its derivatives, and Newton's steps, label by label.
+// The derivatives of the loss of additive rules with weighted heads, and Newton's steps, label by label.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,8 @@ struct Weights {
 // Cells of all matrices: per label, one row and column for every rule that may weigh it.
 std::size_t matrix_cells(const Weights& given);
 
-// Loss of each label, and its derivatives by the weights, [rules][labels]; both are given as zeros.
-void logistic_values(const Problem& problem, const Weights& given, double unit, int threads, double* values,
-                     double* slopes);
+// Derivatives of each label's loss by the weights, [rules][labels], given as zeros.
+void logistic_descents(const Problem& problem, const Weights& given, double unit, int threads, double* found);
 
 // Second derivatives, one matrix after the other.
 std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads);

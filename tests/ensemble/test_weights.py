@@ -35,8 +35,8 @@ def test_slopes_in_fixed_point_are_those_of_the_loss() -> None:
     solver = solved(covers, truth, weights, 1.0)
     chance = 1 / (1 + np.exp(-(solver.covers @ solver.coefficients)))
     unit = 2 / solver.scale  # rounded before it is weighed, by 3 at most
-    assert solver.gradient / solver.scale == pytest.approx(weights[:, None] * (chance - truth), abs=unit)
-    assert solver.curvature / solver.scale == pytest.approx(weights[:, None] * chance * (1 - chance), abs=unit)
+    assert solver.slopes[0] / solver.scale == pytest.approx(weights[:, None] * (chance - truth), abs=unit)
+    assert solver.slopes[1] / solver.scale == pytest.approx(weights[:, None] * chance * (1 - chance), abs=unit)
 
 
 def test_the_slope_vanishes_at_the_optimum_and_blocks_change_nothing(monkeypatch) -> None:
@@ -93,7 +93,7 @@ def test_removing_and_restoring_a_rule() -> None:
     covers, truth, weights = problem()
     solver = solved(covers, truth, weights, 1.0)
     kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy(), solver.signs.copy())
-    gradient = solver.gradient.copy()
+    slopes = solver.slopes.copy()
     before = solver.objective()
     solver.remove(2)
     solver.solve(steps=50)
@@ -101,7 +101,7 @@ def test_removing_and_restoring_a_rule() -> None:
         solver.coefficients, solved(np.delete(covers, 2, axis=1), truth, weights, 1.0).coefficients, atol=1e-4
     )
     solver.restore(*kept)
-    assert np.array_equal(solver.gradient, gradient)
+    assert np.array_equal(solver.slopes, slopes)
     solver.solve()
     assert solver.objective() == pytest.approx(before, abs=1e-9)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32, Matrix
+from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_tests
 from polyrule.data.table import Table
@@ -79,8 +79,8 @@ class Chosen:
 #: Tests and head of a rule that was there from the start.
 Kept = tuple[tuple[AnyTest, ...], Bools]
 
-#: Called after every rule with the number of rules so far and the penalised loss; True ends the search.
-Watcher = Callable[[int, float], bool]
+#: Called after every rule with the number of rules so far and what tells the penalised loss; True ends the search.
+Watcher = Callable[[int, Callable[[], float]], bool]
 
 
 class Builder:
@@ -123,12 +123,13 @@ class Builder:
     def build(self, watch: Watcher | None = None) -> None:
         """Choose up to `max_rules` rules and some to spare, take the weak ones out, and exchange others."""
         while len(self.bodies) < self.options.grown and self._add():
-            if watch is not None and watch(len(self.bodies), self.solver.objective()):
+            if watch is not None and watch(len(self.bodies), self.solver.objective):
                 self.stopped = True
                 break
         self._thin_out()
         self._exchange()
         self._memories.clear()
+        self.solver.forget_slopes()
         self.solver.solve(steps=10)
 
     def chosen(self) -> Chosen:
@@ -164,19 +165,14 @@ class Builder:
         sizes = np.array([head.sum() for head in heads.values()])
         return float(sizes[sizes > 0].mean()) if sizes.any() else 0.0
 
-    def refitted(self, ridge: float) -> Matrix:
-        """Return the best intercepts and weights of the chosen rules for another penalty."""
-        self.solver.ridge = ridge
-        self.solver.solve(steps=30)
-        return self.solver.coefficients.copy()
-
     def _add(self) -> bool:
         solver = self.solver
         # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
-            memory = self._memories.setdefault(price, new_memory(self.table, solver.gradient.shape[1]))
+            memory = self._memories.setdefault(price, new_memory(self.table, solver.support.shape[1]))
+            gradient, curvature = solver.slopes
             priced = Slopes.of(
-                solver.gradient, solver.curvature, solver.scale, self.options.gain_ridge, price, solver.versions, memory
+                gradient, curvature, solver.scale, self.options.gain_ridge, price, solver.versions, memory
             )
             body = self._grown(priced)
             if body is None:

@@ -174,7 +174,13 @@ class Control:
         return self.out_of_time(part, _TEACHER_SHARE)
 
     def tell(
-        self, part: int, what: str, share: float, rules: int = 0, loss: float | None = None, attempt: int = 0
+        self,
+        part: int,
+        what: str,
+        share: float,
+        rules: int = 0,
+        loss: Callable[[], float | None] = lambda: None,
+        attempt: int = 0,
     ) -> bool:
         """Report progress; True if the callback wants the search for rules to end."""
         self._done[part] = max(self._done[part], share)
@@ -185,7 +191,7 @@ class Control:
         total = sum(self._work[p] * self._done[p] for p in self._work) / sum(self._work.values())
         elapsed = self._clock() - self._start
         try:
-            wish = self._callback(EnsembleProgress(phase, 0.97 * total, rules, loss, part, attempt, elapsed)) is True
+            wish = self._callback(EnsembleProgress(phase, 0.97 * total, rules, loss(), part, attempt, elapsed)) is True
         except KeyboardInterrupt:
             self.interrupted, wish = True, False
         self.stopped = self.stopped or wish

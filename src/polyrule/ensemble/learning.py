@@ -152,7 +152,7 @@ class _Judged:
 
     def __init__(self, held: _HeldOut, whole: Part, truth: Bytes, weights: Floats, options: LearnOptions) -> None:
         self.whole = whole
-        self.losses = {s: held.loss(s, truth, weights) for s in whole.coefficients}
+        self.losses = {s: held.loss(s, truth, weights) for s in whole.settings}
         self.setting = shortest_good(self.losses, whole.labels_per_head, options.labels_per_head)
         rows = held.rows
         scores = held.scores(self.setting, Calibration(), 0)
@@ -294,7 +294,7 @@ class _HeldOut:
         """Mean log loss of an example, all labels together."""
         total, weight = 0.0, 0.0
         for places, part, covers in self._pieces:
-            coefficients = part.coefficients[part.nearest(setting)]
+            coefficients = part.coefficients(part.nearest(setting))
             for first, block in _blocks(covers, self._labels):
                 some = places[first : first + len(block)]
                 total += math.fsum(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]))

@@ -1,4 +1,4 @@
-"""The logistic loss of additive rules: its value, slopes and curvatures, the Newton steps that lower it, calibration.
+"""The logistic loss of additive rules: its slopes and curvatures, the Newton steps that lower it, calibration.
 
 What each row contributes is rounded to a whole number of small units before it is added up, so that sums are exact in
 any order, and exponentials are computed from single operations. Therefore the compiled and the NumPy form, every
@@ -21,8 +21,8 @@ _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
 _LEAST_CURVATURE = 1e-9  # keeps the matrix of a rule without effect regular
 _FARTHEST = 690.0
 _FINEST = 2.0**44  # units that a number is rounded to before it is weighed
-_MOST_LOSS = 60.0  # nats of one row: more fits into no sum
 _BLOCK = 4096
+_EIGHT = 8
 # 1 / k! from k = 13 down, and 1 / (2 k + 1) from k = 16 down.
 _EXPONENTIAL = (
     1.6059043836821613e-10, 2.08767569878681e-09, 2.505210838544172e-08, 2.755731922398589e-07, 2.7557319223985893e-06,
@@ -128,25 +128,20 @@ class Logistic:
     unit: float
     compute: Compute = ONE_THREAD
 
-    def values(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[Floats, Matrix]:
-        """Loss of each label and its derivatives by the weights in the support; 0 elsewhere."""
+    def descents(self, labels: Ints, coefficients: Matrix, support: Bools) -> Matrix:
+        """Derivatives of each label's loss by the weights in the support; 0 elsewhere."""
         if self.compute.compiled is not None:
-            value, slopes = self.compute.compiled.logistic_values(
-                *self._given(labels, coefficients, support), self.unit, self.compute.threads
-            )
-            return np.asarray(value), np.asarray(slopes).reshape(coefficients.shape)
-        value, slopes = np.zeros(len(labels), dtype=np.int64), np.zeros(coefficients.shape, dtype=np.int64)
+            given = self._given(labels, coefficients, support)
+            flat = self.compute.compiled.logistic_descents(*given, self.unit, self.compute.threads)
+            return np.asarray(flat).reshape(coefficients.shape)
+        found = np.zeros(coefficients.shape, dtype=np.int64)
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])
             for rows in self._blocks():
                 scores, weights = self._scores(rules, coefficients[rules, place], rows)
-                targets = self.targets[label, rows].astype(np.float64)
-                away = falling(np.abs(scores))
-                losses = np.where(scores > 0, scores, 0.0) + log_of_one_and(away) - targets * scores
-                value[place] += whole(weights, np.minimum(losses, _MOST_LOSS), self.unit / 64).sum()
-                surplus = whole(weights, _become(scores, away) - targets, self.unit)
-                slopes[rules, place] += self.covers[rules, rows].astype(np.int64) @ surplus
-        return value.astype(np.float64) / (self.unit / 64), slopes.astype(np.float64) / self.unit
+                surplus = whole(weights, chances_of(scores) - self.targets[label, rows], self.unit)
+                found[rules, place] += self.covers[rules, rows].astype(np.int64) @ surplus
+        return found.astype(np.float64) / self.unit
 
     def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
         """Second derivatives of each label's loss by the weights in its support."""
@@ -200,8 +195,11 @@ class Logistic:
 
     def _scores(self, rules: Ints, weights: Floats, rows: slice) -> tuple[Floats, Floats]:
         scores = np.zeros(len(self.weights[rows]))
-        for weight, rule in zip(weights.tolist(), rules.tolist(), strict=True):  # one after the other, as compiled
-            scores += weight * self.covers[rule, rows]
+        for first in range(0, len(rules), _EIGHT):  # in the order of the compiled form
+            together = np.zeros(len(scores))
+            for weight, rule in zip(weights[first : first + _EIGHT], rules[first : first + _EIGHT], strict=True):
+                together += weight * self.covers[rule, rows]
+            scores += together
         return scores, self.weights[rows]
 
 
@@ -220,7 +218,8 @@ def newton_steps(
     compute : Compute
     """
     if compute.compiled is not None:
-        steps, good = compute.compiled.newton_steps(_flat(matrices), np.ascontiguousarray(support), penalties, gradient)
+        given = (_flat(matrices), np.ascontiguousarray(support), penalties, np.ascontiguousarray(gradient))
+        steps, good = compute.compiled.newton_steps(*given)
         return np.asarray(steps).reshape(support.shape), np.asarray(good).astype(bool)
     return _for_each(matrices, support, penalties, lambda parts, cells: _solved(parts, gradient[cells]))
 
@@ -251,10 +250,6 @@ def _for_each(
 
 def _flat(matrices: Sequence[Matrix]) -> Floats:
     return np.concatenate([matrix.ravel() for matrix in matrices]) if matrices else np.empty(0)
-
-
-def _become(scores: Matrix, away: Matrix) -> Matrix:
-    return np.asarray(np.where(scores >= 0, 1.0, away) / (1.0 + away))
 
 
 def _split(matrix: Matrix, penalties: Floats) -> Matrix | None:

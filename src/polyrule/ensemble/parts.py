@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -37,8 +38,8 @@ class Part:
     Attributes
     ----------
     chosen : Chosen
-    coefficients : dict
-        Per setting, intercepts and weights, shape (1 + rules, labels).
+    settings : list of Setting
+        Those that there are weights for.
     finished : bool
         Whether it was learned without being told to stop.
     teacher : dict
@@ -74,21 +75,28 @@ class Part:
         """Take over what was built, and its weights for every setting."""
         control, number = self._control, self._number
         self.chosen = builder.chosen()
-        self.coefficients: dict[Setting, Matrix] = {}
+        self._solver = builder.solver
+        self._pruned: dict[float, tuple[Matrix, Bools]] = {}
+        self._coefficients: dict[Setting, Matrix] = {}
+        self.settings: list[Setting] = []
         self.labels_per_head: dict[float, float] = {}
         for price in builder.prices(options.prices, options.labels_per_head):
             self.labels_per_head[price] = builder.labels_per_head()
-            for ridge in options.ridges:
-                self.coefficients[Setting(price, ridge)] = builder.refitted(ridge)
+            self._pruned[price] = (self._solver.coefficients.copy(), self._solver.support.copy())
+            self._price: float | None = price  # that the solver is at
+            settings = [Setting(price, ridge) for ridge in options.ridges]
+            self.settings += settings
+            for setting in settings if number else ():  # of the final model only the one that is chosen will be needed
+                self.coefficients(setting)
             if control.out_of_time(number, 1.0):
                 break
+        self._price = None
         self.finished = not control.interrupted
         # What points are fitted to is kept only where there will be points.
-        solver = builder.solver
         self._one_unit = options.decision in SET_KINDS
-        self._examples = (solver.covers, solver.weights) if options.points else None
-        self._signs = solver.signs
-        control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective())
+        self._examples = (self._solver.covers, self._solver.weights) if options.points else None
+        self._signs = self._solver.signs
+        control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective)
 
     def _taught(self, table: Table, truth: Bytes, weights: Floats, options: LearnOptions) -> Builder | None:
         """Learn from each set of targets and keep the rules that fit theirs best: greedy choices are partly luck."""
@@ -132,7 +140,7 @@ class Part:
 
         before = 0.4 if self.teacher else 0.0  # what the teacher took
 
-        def watch(rules: int, value: float) -> bool:
+        def watch(rules: int, value: Callable[[], float]) -> bool:
             share = before + (0.9 - before) * (attempt + rules / most) / attempts
             wish = control.tell(number, "rules", share, rules, value, attempt)
             return wish or control.out_of_time(number)
@@ -145,11 +153,24 @@ class Part:
         """1 where a rule covers an example, after a first column of ones."""
         return covers_of(self.chosen.bodies, self.binning, table)
 
+    def coefficients(self, setting: Setting) -> Matrix:
+        """Return intercepts and weights, shape (1 + rules, labels)."""
+        if setting not in self._coefficients:
+            solver = self._solver
+            if setting.price != self._price:
+                coefficients, support = self._pruned[setting.price]
+                solver.restore(solver.covers, coefficients.copy(), support.copy(), solver.signs)
+                self._price = setting.price
+            solver.ridge = setting.ridge
+            solver.solve(steps=30)
+            self._coefficients[setting] = solver.coefficients.copy()
+        return self._coefficients[setting]
+
     def weights_for(
         self, setting: Setting, calibration: Calibration, points: int
     ) -> tuple[Matrix, float | tuple[float, ...]]:
         """Return calibrated weights, as points if so wished, and what one of them is worth."""
-        coefficients = self._together(self.coefficients[setting] * calibration.slope)
+        coefficients = self._together(self.coefficients(setting) * calibration.slope)
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
@@ -171,10 +192,10 @@ class Part:
 
     def nearest(self, setting: Setting) -> Setting:
         """Return the setting itself, or the most similar one where time did not allow for all of them."""
-        if setting in self.coefficients:
+        if setting in self.settings:
             return setting
         return min(
-            self.coefficients,
+            self.settings,
             key=lambda s: (abs(np.log(s.price + 1e-9) - np.log(setting.price + 1e-9)), abs(s.ridge - setting.ridge)),
         )
 

@@ -1,9 +1,10 @@
 """Fully corrective weights: after every rule, the weights of all rules are the best ones for the rules there are.
 
 Given the rules, the penalised logistic loss separates over labels; each part is convex and smooth, and Newton's method
-with step halving solves it in a few steps from where it stood before. The curvature matrix, by far the dearest part of
-a step, changes little from rule to rule: it only gets a new row and column, and is computed afresh once a step has
-gained much more or less than the matrix foretold. An old one costs steps, never the answer.
+with step halving solves it in a few steps from where it stood before. How steep the loss still is at the end of a step
+tells whether it went too far. The curvature matrix, by far the dearest part of a step, changes little from rule to
+rule: it only gets a new row and column, and is computed afresh once a step ended where the loss is much steeper than
+the matrix foretold. An old one costs steps, never the answer.
 
 Scores are never stored: they follow from which rules cover which rows, a byte each. `logistic` does the arithmetic.
 """
@@ -21,15 +22,17 @@ from polyrule.native import ONE_THREAD, Compute
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
 INTERCEPT_RIDGE = 0.01
-_TOLERANCE = 1e-10
-# A Newton step gains half of what the slope alone promises; outside these shares, the curvature is out of date.
-_FAIR_GAIN = (0.35, 0.6)
+_TOLERANCE = 1e-10  # nats of each row, that a step promises
+# A Newton step ends at the lowest point of its line, where the slope is 0. One that ends where the line rises by more
+# than this share of what it fell by at first went too far; outside the other shares, the curvature is out of date.
+_TOO_FAR = 0.5
+_FAIR = (-0.3, 0.2)
 _BLOCK_CELLS = 262_144  # scores at a time
 _MOST_LABELS = 256  # labels at a time
 _SCALE_BITS = 21  # of a slope, the largest weight included: so 1,000 rows can be added up in 32 bits
 
 
-def loss(scores: Matrix, targets: Matrix, weights: Floats) -> Floats:
+def loss(scores: Matrix, targets: Matrix | Floats32, weights: Floats) -> Floats:
     """Weighted logistic loss of each label; targets may lie between 0 and 1."""
     # log(1 + exp(s)) without overflow; np.logaddexp would take three times as long.
     return np.asarray(weights @ (np.maximum(scores, 0) + np.log(1 + np.exp(-np.abs(scores))) - targets * scores))
@@ -58,8 +61,6 @@ class Solver:
         Which labels are in which head; intercepts always are.
     signs : ndarray of int8, shape (1 + rules,)
         Which sign the weights of each rule must have, 0 for any.
-    gradient, curvature : ndarray of int32, shape (rows, labels)
-        Slopes of the loss at every score, in units of 1 / `scale`: whole numbers, so that sums of them are exact.
     versions : ndarray of int64, shape (labels,)
         How often the slopes of each label were renewed.
     """
@@ -79,14 +80,15 @@ class Solver:
         self._size = 1
         by_label = np.ascontiguousarray(targets.T, dtype=np.float32)
         self._logistic = Logistic(self._covers, by_label, self.weights, unit_for(self.weights), compute)
+        self._least = _TOLERANCE * max(1.0, float(self.weights.sum()))
         self._hessians: list[Matrix | None] = [None] * labels
         self.coefficients = np.zeros((1, labels))
         self.support = np.ones((1, labels), dtype=bool)
         self.signs = np.zeros(1, dtype=np.int8)
-        self.gradient, self.curvature = np.zeros((2, rows, labels), dtype=np.int32)
+        self._slopes: npt.NDArray[np.int32] | None = None
         self.scale = float(2.0 ** (_SCALE_BITS - weight_bits(weights)))
         self.versions = np.zeros(labels, dtype=np.int64)
-        self._values = np.zeros(labels)
+        self._stale = np.ones(labels, dtype=bool)  # slopes that have to be renewed before they are looked at
         self.solve(steps=50)
 
     @property
@@ -98,6 +100,26 @@ class Solver:
     def targets(self) -> Floats32:
         """What the probabilities should be, shape (rows, labels)."""
         return self._logistic.targets.T
+
+    @property
+    def slopes(self) -> npt.NDArray[np.int32]:
+        """First and second derivatives of the loss by every score, shape (2, rows, labels), in units of 1 / `scale`.
+
+        Whole numbers, so that sums of them are exact.
+        """
+        if self._slopes is None:
+            self._slopes = np.zeros((2, *self.targets.shape), dtype=np.int32)
+        stale = np.flatnonzero(self._stale)
+        if len(stale):
+            self.versions[stale] += 1
+            self._stale[:] = False
+            given = (stale, self.coefficients[:, stale], self.support[:, stale], self.scale)
+            self._logistic.write_slopes(*given, *self._slopes)
+        return self._slopes
+
+    def forget_slopes(self) -> None:
+        """Give their memory back until somebody asks for them."""
+        self._slopes, self._stale[:] = None, True
 
     def add(self, rows: Ints32, head: Bools, sign: int = 0) -> None:
         """Append a rule that covers `rows` and may weigh the labels in `head`; its weights start at 0."""
@@ -145,7 +167,7 @@ class Solver:
         self.coefficients[rule + 1, label] = 0
 
     def solve(self, labels: Ints | None = None, steps: int = 1) -> None:
-        """Take up to `steps` Newton steps for each of `labels`, all where None; then renew their slopes.
+        """Take up to `steps` Newton steps for each of `labels`, all where None.
 
         Weights that come to have another sign than their rule may give leave its head, and the others are fitted again.
         """
@@ -153,11 +175,17 @@ class Solver:
             self._descend(batch, steps)
             while len(changed := self._drop_wrong_signs(batch)):
                 self._descend(changed, steps)
-            self._renew_slopes(batch)
+            self._stale[batch] = True
 
     def objective(self) -> float:
         """The penalised loss."""
-        return math.fsum(self._values)
+        found = [math.fsum((self._penalties()[:, None] * self.coefficients**2 / 2).flat)]
+        step = max(256, _BLOCK_CELLS // max(1, len(self._hessians)))
+        for first in range(0, len(self.weights), step):
+            some = slice(first, first + step)
+            scores = self.covers[some].astype(np.float64) @ self.coefficients
+            found.extend(loss(scores, self.targets[some], self.weights[some]).tolist())
+        return math.fsum(found)
 
     def saliency(self, labels: Ints | None = None) -> Matrix:
         """How much the objective would rise, to second order, without each weight; infinite outside the support.
@@ -182,8 +210,7 @@ class Solver:
 
     def slope(self) -> float:
         """Largest derivative of the penalised loss by any weight or intercept; 0 at the optimum."""
-        _, gradient = self._evaluate(np.arange(len(self._hessians)), self.coefficients)
-        return float(np.abs(gradient).max(initial=0))
+        return float(np.abs(self._gradient(np.arange(len(self._hessians)), self.coefficients)).max(initial=0))
 
     def _batches(self, labels: Ints | None) -> list[Ints]:
         every = np.arange(len(self._hessians)) if labels is None else labels
@@ -191,7 +218,7 @@ class Solver:
 
     def _forget(self, labels: Ints) -> None:
         self._outdate(labels)
-        self._renew_slopes(labels)
+        self._stale[labels] = True
 
     def _drop_wrong_signs(self, labels: Ints) -> Ints:
         """Take labels out of heads where their weight has the wrong sign, and return these labels."""
@@ -208,12 +235,12 @@ class Solver:
 
     def _project(self, labels: Ints, rows: Ints32) -> Matrix:
         """Curvature that each rule shares with the rows, per label; shape (1 + rules, labels)."""
-        found = np.zeros((self._size, len(labels)))
+        found, (_, curvature) = np.zeros((self._size, len(labels))), self.slopes
         step = max(256, _BLOCK_CELLS // max(1, len(labels)))
         for first in range(0, len(rows), step):
             some = rows[first : first + step]
             covers = self._covers[: self._size, some].astype(np.float64)
-            found += covers @ self.curvature[np.ix_(some, labels)].astype(np.float64)
+            found += covers @ curvature[np.ix_(some, labels)].astype(np.float64)
         return found / self.scale
 
     def _penalties(self) -> Floats:
@@ -241,54 +268,37 @@ class Solver:
 
     def _descend(self, labels: Ints, steps: int) -> None:
         """Newton steps of several labels; each stops by itself."""
-        value, gradient = self._evaluate(labels, self.coefficients[:, labels])
+        gradient = self._gradient(labels, self.coefficients[:, labels])
         for _ in range(steps):
             step = self._steps(labels, gradient)
             promise = _added(gradient * step)
-            useful = promise > _TOLERANCE * np.maximum(1.0, np.abs(value))
-            # The last step is too short to be judged by the loss, and right to twice as many digits as stand there.
+            useful = promise > self._least
+            # The last step is right to twice as many digits as stand there: nobody needs to look where it ends.
             self.coefficients[:, labels[~useful]] -= step[:, ~useful]
-            self._values[labels[~useful]] = value[~useful] - promise[~useful] / 2
-            labels, value, promise = labels[useful], value[useful], promise[useful]
+            labels, gradient = self._walk(labels[useful], step[:, useful], promise[useful])
             if not len(labels):
                 return
-            reached, gradient = self._walk(labels, step[:, useful], value, gradient[:, useful], promise)
-            share = (value - reached) / promise
-            self._outdate(labels[(share < _FAIR_GAIN[0]) | (share > _FAIR_GAIN[1])])
-            better = reached < value
-            self._values[labels[~better]] = value[~better]
-            labels, value, gradient = labels[better], reached[better], np.ascontiguousarray(gradient[:, better])
-        self._values[labels] = value
 
-    def _walk(
-        self, labels: Ints, step: Matrix, value: Floats, gradient: Matrix, promise: Floats
-    ) -> tuple[Floats, Matrix]:
-        """Go along `step`, halved for a label until it helps enough; return values and gradients then, or the old."""
-        current = self.coefficients[:, labels]
-        reached, slopes = value.copy(), gradient.copy()
+    def _walk(self, labels: Ints, step: Matrix, promise: Floats) -> tuple[Ints, Matrix]:
+        """Go along `step`, halved for a label while it goes too far; return labels that moved and their gradients."""
+        start, slopes = self.coefficients[:, labels], np.zeros(step.shape)
         left, length = np.arange(len(labels)), 1.0
         while len(left) and length > 1e-6:
-            near = current[:, left] - length * step[:, left]
-            now, steepness = self._evaluate(labels[left], near)
-            better = now <= value[left] - 1e-4 * length * promise[left]
-            taken = left[better]
-            self.coefficients[:, labels[taken]] = near[:, better]
-            reached[taken], slopes[:, taken] = now[better], steepness[:, better]
-            left, length = left[~better], length / 2
-        return reached, slopes
+            near = start[:, left] - length * step[:, left]
+            now = self._gradient(labels[left], near)
+            ahead = _added(now * step[:, left]) / promise[left]
+            self._outdate(labels[left[(ahead < _FAIR[0]) | (ahead > _FAIR[1])]])
+            fine = ahead >= -_TOO_FAR
+            self.coefficients[:, labels[left[fine]]], slopes[:, left[fine]] = near[:, fine], now[:, fine]
+            left, length = left[~fine], length / 2
+        moved = np.delete(np.arange(len(labels)), left)
+        return labels[moved], slopes[:, moved]
 
-    def _evaluate(self, labels: Ints, coefficients: Matrix) -> tuple[Floats, Matrix]:
-        """Penalised loss of each label and its gradient by all weights; 0 outside the support."""
+    def _gradient(self, labels: Ints, coefficients: Matrix) -> Matrix:
+        """Derivatives of each label's penalised loss by all weights; 0 outside the support."""
         support = self.support[:, labels]
-        value, gradient = self._logistic.values(labels, coefficients, support)
-        penalised = self._penalties()[:, None] * coefficients
-        return value + _added(penalised * coefficients / 2), np.where(support, gradient + penalised, 0.0)
-
-    def _renew_slopes(self, labels: Ints) -> None:
-        self.versions[labels] += 1
-        self._logistic.write_slopes(
-            labels, self.coefficients[:, labels], self.support[:, labels], self.scale, self.gradient, self.curvature
-        )
+        found = self._logistic.descents(labels, coefficients, support)
+        return np.asarray(np.where(support, found + self._penalties()[:, None] * coefficients, 0.0))
 
 
 def _added(rows: Matrix) -> Floats:
