@@ -52,7 +52,7 @@ from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
-_LONGEST_LIST = 100, 1000  # rules that are grown, of very many and of few examples and labels
+_LONGEST_LIST = 50, 1000  # rules that are grown, of very many and of few examples and labels
 _LONGEST_MIXED = 50  # the same where mixed examples smooth what lists are grown from
 _GROWN_CELLS = 150_000_000  # rules times examples times labels, about
 _PATIENCE = 20  # rules in a row that are too small to be chosen
