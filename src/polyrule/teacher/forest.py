@@ -82,8 +82,8 @@ class Forest:
     ) -> None:
         self._truth, self._keep = truth.astype(np.float32), keep
         self._weights = (weights / weights.mean()).astype(np.float32)
-        known = _filled(design)
-        self._columns = Columns.of(known, usual_values(known) if usual is None else usual)
+        filled = _filled(design)
+        self._columns = Columns.of(filled, usual_values(filled) if usual is None else usual)
         features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
         # Where examples are plenty, leaves of one only add noise and time, and a few features will do.
         many = rows >= _MANY_EXAMPLES
