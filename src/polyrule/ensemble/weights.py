@@ -183,7 +183,9 @@ class Solver:
         step = max(256, _BLOCK_CELLS // max(1, len(self._hessians)))
         for first in range(0, len(self.weights), step):
             some = slice(first, first + step)
-            scores = self.covers[some].astype(np.float64) @ self.coefficients
+            scores = np.zeros((len(self.weights[some]), len(self._hessians)))
+            for covered, weights in zip(self.covers[some].T, self.coefficients, strict=False):
+                scores += np.where(covered[:, None], weights, 0)  # a product would depend on the library that adds up
             found.extend(loss(scores, self.targets[some], self.weights[some]).tolist())
         return math.fsum(found)
 
