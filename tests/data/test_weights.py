@@ -61,6 +61,17 @@ def test_weights_without_a_common_scale_are_multiples_of_a_power_of_two():
     assert scale.denominator & (scale.denominator - 1) == 0
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0, 1e300), min_size=2, max_size=20).filter(any))
+def test_what_is_rounded_is_rounded_to_the_nearest_multiple(weights):
+    weights.append(sum(weights) * np.pi / 3)  # no common scale but by chance
+    integers, scale = integer_weights(weights, len(weights))
+    if [int(i) * scale for i in integers] != [Fraction(repr(weight)) for weight in weights]:
+        total = sum(Fraction(weight) for weight in weights)
+        assert scale / 2 < total / GRID <= scale
+        assert integers.tolist() == [max(1, round(Fraction(w) / scale)) if w else 0 for w in weights]
+
+
 @pytest.mark.parametrize(
     ("weights", "message"),
     [

@@ -232,8 +232,8 @@ def integer_weights(sample_weight: Any, n: int) -> tuple[Ints, Fraction]:
         if scaled is not None:
             integers, scale = scaled
             return np.array(integers, dtype=np.int64)[position], scale
-    integers, scale = _on_grid(values, counts.tolist())
-    return np.array(integers, dtype=np.int64)[position], scale
+    rounded, scale = _on_grid(distinct, counts)
+    return rounded[position], scale
 
 
 def unscaled(count: int, scale: Fraction) -> float:
@@ -282,10 +282,12 @@ def _common_scale(
     values: Sequence[float], counts: Sequence[int], exact: Callable[[float], Fraction]
 ) -> tuple[list[int], Fraction] | None:
     """Find integers in the ratio of the values, or None once their sum must pass the limit."""
-    fractions = [exact(value) for value in values]
-    smallest = min((fraction for fraction in fractions if fraction), default=Fraction(1))
+    fractions: list[Fraction] = []
+    smallest = exact(next((value for value in values if value), 1.0))
     numerator, denominator = 0, 1
-    for fraction in fractions:
+    for value in values:  # ascending; of very many decimals the first few tell that there is no such scale
+        fraction = exact(value)
+        fractions.append(fraction)
         if not fraction:
             continue
         denominator = lcm(denominator, fraction.denominator)
@@ -299,10 +301,17 @@ def _common_scale(
     return (integers, scale) if total <= LARGEST_TOTAL else None
 
 
-def _on_grid(values: Sequence[float], counts: Sequence[int]) -> tuple[list[int], Fraction]:
-    total = sum((Fraction(value) * count for value, count in zip(values, counts, strict=True)), Fraction(0))
+def _on_grid(values: Floats, counts: Ints) -> tuple[Ints, Fraction]:
+    shares, powers = np.frexp(values)
+    lowest = int(powers.min())
+    parts = zip(
+        np.ldexp(shares, 53).astype(np.int64).tolist(), (powers - lowest).tolist(), counts.tolist(), strict=True
+    )
+    total = sum((whole << power) * count for whole, power, count in parts) * Fraction(2) ** (lowest - 53)
     scale = _power_of_two(total / GRID)
-    return [max(1, round(Fraction(value) / scale)) if value else 0 for value in values], scale
+    # dividing by a power of two is exact, and half-way cases go to the even number
+    steps = np.rint(np.ldexp(values, scale.denominator.bit_length() - scale.numerator.bit_length()))
+    return np.where(values > 0, np.maximum(steps, 1), 0).astype(np.int64), scale
 
 
 def _power_of_two(number: Fraction) -> Fraction:
