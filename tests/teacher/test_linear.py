@@ -52,3 +52,8 @@ def test_missing_values_count_as_usual_ones() -> None:
     assert LinearRidge(holes, truth, weights, usual_values(holes)).left_out == pytest.approx(
         LinearRidge(design, truth, weights, usual_values(design)).left_out, abs=1e-6
     )
+
+
+def test_a_column_without_a_known_value_has_a_usual_one_all_the_same():
+    design = np.array([[1, np.nan, 2], [1, np.nan, np.nan], [3, np.nan, 4]], dtype=np.float32)
+    assert usual_values(design).tolist() == [1, 0, 3]

@@ -47,7 +47,7 @@ def render(summary: dict[str, Any]) -> str:
     Every name from the data enters the page as JSON inside a data block; the scripts put it into the document as text
     only. The content security policy allows exactly the page's own script and style, and no connection to anywhere.
     """
-    style, script = _bundle(STYLES), f'(() => {{\n"use strict";\n{_bundle(SCRIPTS)}\n}})();'
+    style, script = _bundle(STYLES), _script()
     parts = {
         "title": html.escape(str(summary["title"])),
         "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:",
@@ -92,6 +92,10 @@ def _cut(text: str) -> str:
         lines = lines[: len(lines) * 2 // 3]
     left = len(text.splitlines()) - len(lines)
     return "\n".join([*lines, f"… and {left} more lines"] if left else lines)
+
+
+def _script() -> str:
+    return f'(() => {{\n"use strict";\n{_bundle(SCRIPTS)}\n}})();'
 
 
 @cache
