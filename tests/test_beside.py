@@ -33,6 +33,7 @@ THROUGH = {
     "model/test_date_flips.py": "model/date_cells",
     "model/test_files.py": "model/rule_list_file",
     "model/test_flips.py": "model/reasons",
+    "report/test_ensemble.py": "report/ensemble_summary",
     "report/test_summary.py": "report/list_summary",
     "scale/test_dask.py": "dask",
     "scale/test_engine.py": "scale/counting scale/judge scale/questions scale/state",

@@ -9,7 +9,7 @@ from polyrule.errors import OptionError
 from polyrule.heads import World, search
 from polyrule.measures import Objective
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
-from polyrule.report.run import run
+from polyrule.report.tally import Covers, tally
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_learning_curve(world):
 def test_coverage(world):
     model, data, _ = world
     plot = Coverage.of(model, data)
-    found = run(model, data.X, np.asarray(data.Y))
+    found = tally(model, Covers(data.X, np.asarray(data.Y)))
     assert plot.frame()["covers"].tolist() == found.covers.tolist()
     assert plot.frame()["wrong"].tolist() == found.wrong.sum(axis=1).tolist()
     assert len(draw(plot).patches) == 30

@@ -10,9 +10,9 @@ import pytest
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.model.conditions import holds
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition
+from polyrule.report.tally import first, unpack
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.steps import apply, said
-from polyrule.studio.tally import first, unpack
 
 
 def test_suggested_rules_do_what_is_said(session):

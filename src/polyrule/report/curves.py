@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints32
 from polyrule.data.labels import UNKNOWN
+from polyrule.data.table import Table
+from polyrule.model.predict import predict
 from polyrule.model.rule_list import RuleList
-from polyrule.report.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,41 +29,40 @@ class Curve:
         return len(self.set_share)
 
 
-def curve(model: RuleList, run: Run) -> Curve:
-    """Follow a run rule by rule; a prefix of the list predicts what the whole list had set by then.
+def curve(model: RuleList, table: Table, truth: Bytes) -> Curve:
+    """Follow a list rule by rule; a prefix of the list predicts what the whole list had set by then.
 
     Examples
     --------
-    >>> from polyrule.data import Table
     >>> from polyrule.model import Literal, NumericCondition, Rule
-    >>> from polyrule.report.run import run
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),)
     >>> model = RuleList(rules, table.features, ("red",))
-    >>> curve(model, run(model, table, np.array([[1], [0]], dtype=np.uint8))).hamming_accuracy.tolist()
+    >>> curve(model, table, np.array([[1], [0]], dtype=np.uint8)).hamming_accuracy.tolist()
     [0.5, 1.0]
     """
-    steps, (examples, width) = len(model) + 1, run.truth.shape
-    defaults = np.broadcast_to(np.array(model.defaults, dtype=np.uint8), run.truth.shape)
+    run = predict(model, table)
+    steps, (examples, width) = len(model) + 1, run.labels.shape
+    defaults = np.broadcast_to(np.array(model.defaults, dtype=np.uint8), run.labels.shape)
     rows, columns = np.nonzero(run.setter >= 0)
     when = run.setter[rows, columns].astype(np.int64)
     order = np.argsort(when, kind="stable")
     rows, columns, when = rows[order], columns[order], when[order]
-    is_known, is_present = run.truth != UNKNOWN, (run.truth == 1).astype(np.int64)
+    is_known, is_present = truth != UNKNOWN, (truth == 1).astype(np.int64)
     known = is_known[rows, columns].astype(np.int64)
-    before, after, truth = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, is_present))
+    before, after, present = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, is_present))
 
     def total(start: int, change: Ints) -> Ints:
         return start + np.concatenate([[0], np.cumsum(_per_rule(when, change, steps - 1))])
 
     predicted = total(int((defaults * is_known).sum()), (after - before) * known)
-    hits = total(int((defaults * is_present).sum()), (after - before) * truth)
-    wrong_before, wrong_after = ((said != truth) * known for said in (before, after))
+    hits = total(int((defaults * is_present).sum()), (after - before) * present)
+    wrong_before, wrong_after = ((said != present) * known for said in (before, after))
     wrong = total(int(((defaults != is_present) & is_known).sum()), wrong_after - wrong_before)
     judged = is_known.any(axis=1)
     return Curve(
         set_share=total(0, np.ones_like(when)) / max(1, examples * width),
-        open_examples=_open(model, run),
+        open_examples=_open(model, run.setter),
         micro_f1=2 * hits / np.maximum(1, predicted + int(is_present.sum())),
         hamming_accuracy=1 - wrong / max(1, int(is_known.sum())),
         subset_accuracy=_exact_matches(
@@ -94,12 +94,12 @@ def _exact_matches(errors: Ints, judged: Bools, rows: Ints, when: Ints, change: 
     return np.array(matches, dtype=np.int64)
 
 
-def _open(model: RuleList, run: Run) -> Ints:
+def _open(model: RuleList, setter: Ints32) -> Ints:
     """Examples still open after each rule: nobody stopped them and a label is unset."""
     beyond = len(model)
     stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
-    stopped = np.where(stops[run.setter], run.setter, beyond).min(axis=1, initial=beyond)
-    latest = np.where(run.setter < 0, beyond, run.setter).max(axis=1, initial=-1)
+    stopped = np.where(stops[setter], setter, beyond).min(axis=1, initial=beyond)
+    latest = np.where(setter < 0, beyond, setter).max(axis=1, initial=-1)
     ended = np.minimum(stopped, latest)
     closed = np.bincount(ended[ended < beyond], minlength=beyond) if beyond else np.zeros(0, dtype=np.int64)
-    return np.asarray(len(run.truth) - np.concatenate([[0], np.cumsum(closed)]), dtype=np.int64)
+    return np.asarray(len(setter) - np.concatenate([[0], np.cumsum(closed)]), dtype=np.int64)

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.model.ensemble_printing import format_ensemble, weighted_text
 from polyrule.model.rule import Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report import label_graph
 from polyrule.report.inputs import Part
 from polyrule.report.list_summary import condition_entry, few, note_entry, on_part
-
-
-@dataclass(frozen=True, eq=False)
-class EnsembleRun:
-    """An ensemble run over labelled examples."""
-
-    labels: Bytes  # shape (examples, labels)
-    covers: Ints
-    # right, wrong: shape (rules, labels); for labels of a rule's head, the covered examples on which the label is, or
-    # is not, as the weight's sign says
-    right: Ints
-    wrong: Ints
-
-    @property
-    def sets(self) -> Ints:
-        """A rule that covers an example has its say."""
-        return self.covers
+from polyrule.report.tally import Tally
 
 
 def signed_rule(rule: WeightedRule) -> Rule:
@@ -40,27 +22,8 @@ def signed_rule(rule: WeightedRule) -> Rule:
     return Rule(head, rule.body, coverage=rule.coverage)
 
 
-def predictions(model: RuleEnsemble, parts: Sequence[Part]) -> list[EnsembleRun]:
-    """Run the ensemble on every part."""
-    return [run_fired(model, part, model.fired(part.table)) for part in parts]
-
-
-def run_fired(model: RuleEnsemble, part: Part, fired: Bools) -> EnsembleRun:
-    """Count what the ensemble does, from which rule covers which example."""
-    present, known = (fired.T.astype(np.int64) @ part.astype(np.int64) for part in (part.present, part.known))
-    covers = fired.sum(axis=0, dtype=np.int64)
-    right, wrong = np.zeros_like(present), np.zeros_like(present)
-    for number, rule in enumerate(model.rules):
-        for entry in rule.head:
-            there = present[number, entry.label]
-            away = known[number, entry.label] - there
-            right[number, entry.label] = there if entry.weight > 0 else away
-            wrong[number, entry.label] = away if entry.weight > 0 else there
-    return EnsembleRun(model.predict(part.table), covers, right, wrong)
-
-
 def summarise(
-    model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[int, int], graph: bool = True
+    model: RuleEnsemble, runs: Sequence[Tally], slots: Mapping[int, int], graph: bool = True
 ) -> dict[str, Any]:
     """Everything the page needs to show and to run the ensemble; `slots` numbers the features the page carries."""
     statistics = dict(model.statistics())
@@ -86,12 +49,12 @@ def summarise(
     }
 
 
-def summarise_part(model: RuleEnsemble, result: EnsembleRun) -> dict[str, Any]:
+def summarise_part(model: RuleEnsemble, result: Tally, part: Part) -> dict[str, Any]:
     """Nothing more: an ensemble has no order that could be followed."""
     return {}
 
 
-def warnings(model: RuleEnsemble, runs: Sequence[EnsembleRun], parts: Sequence[Part]) -> list[str]:
+def warnings(model: RuleEnsemble, runs: Sequence[Tally], parts: Sequence[Part]) -> list[str]:
     """Say what a reader of the ensemble should know before trusting it."""
     found = []
     if not model.rules:
@@ -101,7 +64,7 @@ def warnings(model: RuleEnsemble, runs: Sequence[EnsembleRun], parts: Sequence[P
         if idle and not part.unseen:  # on a few new examples some rules have nothing to do; their cards say so
             where = part.title.lower()
             found.append(f"{len(idle)} of {len(model)} rules cover no example of the {where} (rule {few(idle)}).")
-        silent = [name for label, name in enumerate(model.label_names) if not result.labels[:, label].any()]
+        silent = [name for name, said in zip(model.label_names, result.predicted, strict=True) if not said.any()]
         if silent:
             verb = "is" if len(silent) == 1 else "are"
             count = f"{len(silent)} of {len(model.label_names)} labels"
@@ -109,7 +72,7 @@ def warnings(model: RuleEnsemble, runs: Sequence[EnsembleRun], parts: Sequence[P
     return found
 
 
-def _rule(rule: WeightedRule, number: int, runs: Sequence[EnsembleRun], slots: Mapping[int, int]) -> dict[str, Any]:
+def _rule(rule: WeightedRule, number: int, runs: Sequence[Tally], slots: Mapping[int, int]) -> dict[str, Any]:
     return {
         "head": [[entry.label, int(entry.weight > 0), 0, 0, float(entry.weight)] for entry in rule.head],
         "body": [condition_entry(condition, slots) for condition in rule.body],

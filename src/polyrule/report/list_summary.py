@@ -26,20 +26,13 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.inputs import Part
-from polyrule.report.run import RuleCounts, Run, run
+from polyrule.report.tally import Tally, counts
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5
 
 
-def predictions(model: RuleList, parts: Sequence[Part]) -> list[Run]:
-    """Run the list on every part."""
-    return [run(model, part.table, part.truth) for part in parts]
-
-
-def summarise(
-    model: RuleList, runs: Sequence[RuleCounts], slots: Mapping[int, int], graph: bool = True
-) -> dict[str, Any]:
+def summarise(model: RuleList, runs: Sequence[Tally], slots: Mapping[int, int], graph: bool = True) -> dict[str, Any]:
     """Everything the page needs to show and to run the list; `slots` numbers the features the page carries.
 
     The label graph takes longer than all the rest where labels are many, so it can be left out.
@@ -60,11 +53,11 @@ def summarise(
     }
 
 
-def summarise_part(model: RuleList, result: Run) -> dict[str, Any]:
+def summarise_part(model: RuleList, result: Tally, part: Part) -> dict[str, Any]:
     """What running the list on one part showed: labels nobody set, and the curve."""
-    steps = curve(model, result)
+    steps = curve(model, part.table, part.truth)
     return {
-        "unset": result.unset.tolist(),
+        "unset": counts(result.unset).tolist(),
         "curve": {
             "set": _shares(steps.set_share),
             "open": steps.open_examples.tolist(),
@@ -75,7 +68,7 @@ def summarise_part(model: RuleList, result: Run) -> dict[str, Any]:
     }
 
 
-def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> list[str]:
+def warnings(model: RuleList, runs: Sequence[Tally], parts: Sequence[Part]) -> list[str]:
     """Say what a reader of the list should know before trusting it."""
     found = [f"The list is {text}." for text in [model.shortfall()] if text]
     if not model.rules:
@@ -107,7 +100,7 @@ def _ever_present(model: RuleList, label: int) -> bool:
     return any(literal.label == label and literal.value for rule in model.rules for literal in rule.head)
 
 
-def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[int, int]) -> dict[str, Any]:
+def _rule(rule: Rule, number: int, runs: Sequence[Tally], slots: Mapping[int, int]) -> dict[str, Any]:
     return {
         "head": [[literal.label, literal.value, _count(literal.tp), _count(literal.fp)] for literal in rule.head],
         "body": [condition_entry(condition, slots) for condition in rule.body],
@@ -133,7 +126,7 @@ def note_entry(model: Any, rule: Any, text_of: Callable[..., str]) -> dict[str, 
     return {"note": said} if said else {}
 
 
-def on_part(rule: Rule | WeightedRule, number: int, result: RuleCounts) -> dict[str, Any]:
+def on_part(rule: Rule | WeightedRule, number: int, result: Tally) -> dict[str, Any]:
     """What one rule did on one part."""
     right, wrong = result.right[number], result.wrong[number]
     return {

@@ -21,6 +21,7 @@ from polyrule.names import visible
 from polyrule.report import comparison, ensemble_summary, examples, list_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
+from polyrule.report.tally import Covers, tally
 from polyrule.version import __version__
 
 
@@ -98,7 +99,8 @@ def summarise(
     used = examples.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
-    runs = [kind_of(model).predictions(model, inputs.parts) for model in inputs.models]
+    covers = [Covers(part.table, part.truth) for part in inputs.parts]
+    runs = [[tally(model, part) for part in covers] for model in inputs.models]
     last = inputs.parts[-1] if inputs.parts else None
     simple = [scoring.simple_scores(part, inputs.parts[0]) for part in inputs.parts]
     resampled = None if last is None else scoring.resample(last, [results[-1].labels for results in runs])
@@ -203,7 +205,7 @@ def _model(
     parts = []
     for part, result, known in zip(inputs.parts, results, simple, strict=True):
         entry = scoring.summarise(part, result.labels, known, inputs.label_names)
-        parts.append(entry | kind.summarise_part(model, result))
+        parts.append(entry | kind.summarise_part(model, result, part))
     entry = {"name": name, "info": _info(model.info), "parts": parts}
     entry |= kind.summarise(_roundable(model, inputs.parts), results, slots)
     entry["warnings"] = [

@@ -22,8 +22,8 @@ from polyrule.model.conditions import tidy
 from polyrule.model.rule import Condition, Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+from polyrule.report.tally import count, unpack
 from polyrule.studio.steps import apply, text_of
-from polyrule.studio.tally import count, unpack
 from polyrule.studio.workbench import Workbench
 
 #: examples on which candidates are looked for

@@ -18,9 +18,9 @@ from polyrule.names import visible
 from polyrule.report.comparison import shared_rules
 from polyrule.report.inputs import Part
 from polyrule.report.summary import signed_rules
+from polyrule.report.tally import Covers, tally_labels
 from polyrule.studio.jobs import Job
 from polyrule.studio.steps import said
-from polyrule.studio.tally import Covers, tally_labels
 from polyrule.studio.workbench import Workbench, interval_entries, resampled
 
 #: examples decided otherwise that a page gets of each part

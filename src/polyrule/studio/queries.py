@@ -29,11 +29,11 @@ from polyrule.model.rule import (
     NumericCondition,
 )
 from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.report.tally import pack
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.jobs import alone
 from polyrule.studio.steps import apply, read_step, said, text_of
-from polyrule.studio.tally import pack
 from polyrule.studio.workbench import Workbench
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from polyrule.model.rule import (
     Rule,
 )
 from polyrule.report.ensemble_summary import signed_rule
+from polyrule.report.tally import Covers, unpack
 from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
 from polyrule.studio.steps import apply, text_of
-from polyrule.studio.tally import Covers, unpack
 from polyrule.studio.workbench import Workbench
 
 #: conditions tried in earnest

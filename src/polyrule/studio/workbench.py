@@ -15,14 +15,13 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report import scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.summary import kind_of
+from polyrule.report.tally import Covers, Tally, count, first, known_truth, tally
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
-from polyrule.studio.tally import Covers, Tally, count, first, known_truth, tally, tally_sums
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
@@ -68,14 +67,11 @@ class Workbench:
     def tallies(self, model: Any) -> list[Tally]:
         """Return what a model does on each part; the last few are remembered."""
         kept = self._tallies.pop(id(model), None)
-        found = kept[1] if kept is not None else [self._tally(model, at) for at in range(len(self.parts))]
+        found = kept[1] if kept is not None else [tally(model, part) for part in self.covers]
         self._tallies[id(model)] = (model, found)
         if len(self._tallies) > MOST_TALLIES:
             del self._tallies[next(iter(self._tallies))]
         return found
-
-    def _tally(self, model: Any, at: int) -> Tally:
-        return (tally_sums if isinstance(model, RuleEnsemble) else tally)(model, self.covers[at])
 
     def view(self, model: Any, notes: Any, name: str = "model", graph: bool = False) -> dict[str, Any]:
         """Return a model with its counts as the page's modules read it; see `polyrule.report.summary`."""

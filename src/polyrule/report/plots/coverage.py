@@ -10,10 +10,10 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
-from polyrule.report.run import Run, run
+from polyrule.report.tally import Covers, Tally, tally
 
 
-def run_one(model: Any, data: Any) -> tuple[RuleList, Run, int]:
+def run_one(model: Any, data: Any) -> tuple[RuleList, Tally, int]:
     """Run one rule list on one data set, given as in `polyrule.report.build`; also the number of examples."""
     inputs = read_inputs(model, data)
     if len(inputs.models) != 1 or not isinstance(inputs.models[0], RuleList):
@@ -21,7 +21,7 @@ def run_one(model: Any, data: Any) -> tuple[RuleList, Run, int]:
     if not inputs.parts:
         raise OptionError("this plot needs data")
     part = inputs.parts[0]
-    return inputs.models[0], run(inputs.models[0], part.table, part.truth), len(part)
+    return inputs.models[0], tally(inputs.models[0], Covers(part.table, part.truth)), len(part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Running a model over packed examples: what `polyrule.report.run` counts, within milliseconds.
+"""What each rule of a model does on a set of examples: whom it covers, what it sets, where it is right.
 
 A condition is asked once and its answer kept, so that a change of one rule asks one new question; running the list then
 is a few operations on words per rule and label.
@@ -80,9 +80,10 @@ class Tally:
     predicted: Words  # where each label is predicted
     unset: Words  # where no rule set it
     fired: list[Words]  # per rule, the examples that reached it and satisfy its body
-    # covers, sets, right, wrong: as in `polyrule.report.run.Run`
-    covers: Ints
-    sets: Ints
+    covers: Ints  # how many these are, whether or not anything is left to set
+    sets: Ints  # examples of which the rule set at least one label; a rule of an ensemble always has its say
+    # right, wrong: shape (rules, labels); labels the rule set, or weighed, by whether the truth agrees with it; an
+    # unknown one is in neither. For a list with full predictions this counts the labels it sets by leaving them out.
     right: Ints
     wrong: Ints
 
@@ -124,8 +125,22 @@ class Tally:
         }
 
 
-def tally(model: RuleList, part: Covers) -> Tally:
-    """Run the list over all examples of a part at once."""
+def tally(model: RuleList | RuleEnsemble, part: Covers) -> Tally:
+    """Run a model over all examples of a part at once.
+
+    Examples
+    --------
+    >>> from polyrule.model import Literal, NumericCondition, Rule
+    >>> table = Table.from_array([[6.0], [2.0]])
+    >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)), Rule((Literal(0, 0),)))
+    >>> found = tally(RuleList(rules, table.features, ("red",)), Covers(table, np.array([[1], [1]], dtype=np.uint8)))
+    >>> found.covers.tolist(), found.sets.tolist(), found.right.tolist(), found.wrong.tolist()
+    ([1, 2], [1, 1], [[1], [0]], [[0], [1]])
+    """
+    return _tally_sums(model, part) if isinstance(model, RuleEnsemble) else _tally_list(model, part)
+
+
+def _tally_list(model: RuleList, part: Covers) -> Tally:
     width, words = part.labels, len(part.every)
     unset = np.repeat(part.every[None, :], width, axis=0)
     present = np.zeros((width, words), dtype=np.uint64)
@@ -160,7 +175,7 @@ def tally(model: RuleList, part: Covers) -> Tally:
     return Tally(part, predicted, unset, fired, covers, sets, right, wrong)
 
 
-def tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
+def _tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
     """Add up the weights of an ensemble over all examples of a part, in the order of its rules."""
     fired = [part.body(rule.body) for rule in model.rules]
     covers = np.array([count(words) for words in fired], dtype=np.int64)

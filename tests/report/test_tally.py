@@ -1,10 +1,34 @@
+"""Counting with bits gives what running the rules one by one gives."""
+
 import numpy as np
 import pytest
-from tests.report.worlds import random_data, random_model
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.report.worlds import random_data, random_ensemble, random_model
 
+from polyrule.data import Dataset
 from polyrule.data.labels import UNKNOWN
+from polyrule.evaluation.scores import score
 from polyrule.model import GroupCondition, LabelCondition
-from polyrule.report.run import run
+from polyrule.report import tally as bits
+from polyrule.report.tally import Covers, tally
+
+
+@given(st.lists(st.booleans(), max_size=300), st.integers(0, 5), st.integers(0, 5))
+def test_bits_hold_what_was_packed(mask, start, most):
+    given_mask = np.array(mask, dtype=bool)
+    words = bits.pack(given_mask)
+    assert bits.unpack(words, len(mask)).tolist() == mask
+    assert bits.count(words) == sum(mask)
+    places = [place for place, held in enumerate(mask) if held]
+    assert bits.first(words, len(mask), start, most) == (places[start : start + most], len(places))
+
+
+def test_old_numpy_counts_the_same(monkeypatch):
+    words = bits.pack(np.random.default_rng(0).random((3, 200)) < 0.4)
+    new = bits.counts(words)
+    monkeypatch.delattr(np, "bitwise_count", raising=False)
+    assert bits.counts(words).tolist() == new.tolist()
 
 
 def slow_run(model, row):
@@ -44,7 +68,7 @@ def test_counts_are_those_of_the_definition(seed):
     truth = np.array(data.Y)
     if seed % 2:
         truth[np.random.default_rng(seed).random(truth.shape) < 0.2] = UNKNOWN
-    result = run(model, data.X, truth)
+    result = tally(model, Covers(data.X, truth))
     covers, sets = [0] * len(model), [0] * len(model)
     right, wrong = np.zeros((len(model), truth.shape[1]), int), np.zeros((len(model), truth.shape[1]), int)
     for i, row in enumerate(np.asarray(data.X)):
@@ -58,11 +82,32 @@ def test_counts_are_those_of_the_definition(seed):
     assert result.sets.tolist() == sets
     assert (result.right == right).all()
     assert (result.wrong == wrong).all()
+    assert result.labels.tolist() == model.predict(data.X).tolist()
+    scored = score(Dataset(data.X, truth, data.label_names).Y, result.labels)
+    for name, value in result.scores.items():
+        assert value == pytest.approx(scored[name], abs=1e-12), name
+
+
+@pytest.mark.parametrize("kind", ["threshold", "per-label", "subset", "expected-f1"])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ensemble_is_counted_by_the_signs_of_its_weights(seed, kind):
+    model = random_ensemble(seed, kind, rules=6)
+    data = random_data(model, 60, seed)
+    truth = np.array(data.Y)
+    truth[np.random.default_rng(seed).random(truth.shape) < 0.2] = UNKNOWN
+    found, fired = tally(model, Covers(data.X, truth)), model.fired(data.X)
+    assert found.labels.tolist() == model.predict(data.X).tolist()
+    assert found.covers.tolist() == found.sets.tolist() == fired.sum(axis=0).tolist()
+    for number, rule in enumerate(model.rules):
+        for entry in rule.head:
+            seen = truth[fired[:, number], entry.label]
+            assert found.right[number, entry.label] == (seen == int(entry.weight > 0)).sum()
+            assert found.wrong[number, entry.label] == (seen == int(entry.weight <= 0)).sum()
 
 
 def test_an_empty_list_sets_nothing():
     model = random_model(1, rules=0)
     data = random_data(model, 9, 1)
-    result = run(model, data.X, np.asarray(data.Y))
+    result = tally(model, Covers(data.X, np.asarray(data.Y)))
     assert result.covers.shape == (0,)
-    assert result.unset.tolist() == [9] * 5
+    assert bits.counts(result.unset).tolist() == [9] * 5
