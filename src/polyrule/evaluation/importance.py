@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,9 @@ from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import narrow, used_features
+from polyrule.model.predict import predict
 from polyrule.model.rule import LabelCondition
+from polyrule.model.rule_list import RuleList
 
 #: label decisions that may be computed in all; with more, evenly spaced examples stand for all of them
 MOST_DECISIONS = 300_000_000
@@ -120,15 +123,19 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     values = np.column_stack([table.column(j)[rows] for j in used]) if used else np.zeros((len(rows), 0))
     examples = Table.from_array(values, small.features)
     bench = _Bench(truth[rows], small.predict(examples), seed)
-    rules = []
-    for number in range(len(small.rules)):
-        rest = replace(small, rules=small.rules[:number] + small.rules[number + 1 :])
-        rules.append(bench.importance(f"rule {number + 1}", number, [rest.predict(examples)]))
+    rules = [
+        bench.importance(f"rule {number + 1}", number, [left_out])
+        for number, left_out in enumerate(_without_each(small, examples))
+    ]
     features = [
         bench.importance(feature.name, used[slot], _shuffled(small, examples, slot, seed))
         for slot, feature in enumerate(small.features)
     ]
     return Importances(_sorted(rules), _sorted(features), bench.score, len(rows))
+
+
+#: positions of examples, or all of them, and the labels that are predicted for these
+Predicted = tuple[Ints | slice, Bytes]
 
 
 class _Bench:
@@ -137,36 +144,63 @@ class _Bench:
     def __init__(self, truth: Bytes, predicted: Bytes, seed: int) -> None:
         self.present, self.known = truth == 1, truth != UNKNOWN
         self.weights = np.concatenate(list(draw(len(truth), RESAMPLES, seed)))
-        whole = self._counts(predicted)
-        self.score = float(_f1(*whole.sum(axis=0)))
-        self.resampled = _f1(*(self.weights @ whole).T)
+        self.whole = self._counts(slice(None), predicted)
+        self.total, self.totals = self.whole.sum(axis=0), self.weights @ self.whole
+        self.score, self.resampled = float(_f1(*self.total)), _f1(*self.totals.T)
 
-    def importance(self, name: str, index: int, others: Sequence[Bytes] | Iterator[Bytes]) -> Importance:
+    def importance(self, name: str, index: int, others: Iterable[Predicted]) -> Importance:
         drops, spread = [], []
-        for predicted in others:
-            counts = self._counts(predicted)
-            drops.append(self.score - float(_f1(*counts.sum(axis=0))))
-            spread.append(self.resampled - _f1(*(self.weights @ counts).T))
+        for rows, predicted in others:
+            change = self._counts(rows, predicted) - self.whole[rows]
+            drops.append(self.score - float(_f1(*(self.total + change.sum(axis=0)))))
+            spread.append(self.resampled - _f1(*(self.totals + self.weights[:, rows] @ change).T))
         low, high = np.quantile(np.concatenate(spread), [0.025, 0.975])
         return Importance(name, index, float(np.mean(drops)), float(low), float(high))
 
-    def _counts(self, predicted: Bytes) -> Floats:
+    def _counts(self, rows: Ints | slice, predicted: Bytes) -> Floats:
         """Per example: true positives, and predicted plus present labels."""
-        both = (self.present & predicted).sum(axis=1)
-        either = self.present.sum(axis=1, dtype=np.int64) + (predicted & self.known).sum(axis=1, dtype=np.int64)
-        return np.column_stack([both, either]).astype(np.float64)
+        present, known = self.present[rows], self.known[rows]
+        either = present.sum(axis=1, dtype=np.int64) + (predicted & known).sum(axis=1, dtype=np.int64)
+        return np.column_stack([(present & predicted).sum(axis=1), either]).astype(np.float64)
 
 
 def _f1(both: Any, either: Any) -> Any:
     return np.divide(2 * both, either, out=np.zeros_like(np.asarray(either, dtype=np.float64)), where=either > 0)
 
 
-def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Bytes]:
+def _without_each(model: Any, table: Table) -> Iterator[Predicted]:
+    """Per rule, the examples that it had a say in, and what the other rules predict for them."""
+    setter = predict(model, table).setter if isinstance(model, RuleList) else None
+    fired = model.fired(table) if setter is None else None
+    for number in range(len(model.rules)):
+        rows = np.flatnonzero(fired[:, number] if setter is None else (setter == number).any(axis=1))
+        rest = copy(model)  # no new model, which would check all its rules again
+        rest.__dict__["flat"] = _without(model.flat, number)
+        yield rows, rest.predict(table[rows])
+
+
+def _without(flat: Any, rule: int) -> Any:
+    """The arrays that prediction runs on, without one rule."""
+
+    def cut(holder: Any, starts: str, *names: str) -> Any:
+        start = getattr(holder, starts)
+        left = np.delete(start, rule)
+        left[rule:] -= start[rule + 1] - start[rule]
+        gone = slice(start[rule], start[rule + 1])
+        return replace(holder, **{name: np.delete(getattr(holder, name), gone) for name in names}, **{starts: left})
+
+    rest = replace(flat, bodies=cut(flat.bodies, "start", "kind", "index", "value"))
+    if not hasattr(flat, "stop"):
+        return cut(rest, "head_start", "head_label", "weight")
+    return replace(cut(rest, "head_start", "head_label", "head_value"), stop=np.delete(flat.stop, rule))
+
+
+def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Predicted]:
     rng = np.random.default_rng([seed, slot])
     for _ in range(SHUFFLES):
         values = np.array(table.values, order="F")
         values[:, slot] = values[rng.permutation(len(table)), slot]
-        yield model.predict(Table(values, table.features))
+        yield slice(None), model.predict(Table(values, table.features))
 
 
 def _rows(examples: int, decisions: int) -> Ints:
