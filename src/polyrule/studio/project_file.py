@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from polyrule.atomic import atomic_write, try_lock
+from polyrule.atomic import atomic_write, hold
 from polyrule.budget import current_limits
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.files import Node, check_depth, dumps, loads
@@ -119,29 +118,12 @@ def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> V
 
 
 @contextlib.contextmanager
-def sole_writer(path: Path) -> Iterator[IO[Any]]:
+def sole_writer(path: Path) -> Iterator[None]:
     """Hold a project against other programs until the block ends; the lock goes with its holder, however it ends.
 
     The lock lies on a file beside the project, because the project itself is replaced at every save.
     """
-    beside = path.with_name(f".{path.name}.lock")
-    while True:
-        with open(beside, "a+", encoding="utf-8") as handle:
-            if try_lock(handle) is False:
-                raise OptionError(f"{path}: another polyrule studio has this project open; close it, or name another")
-            if not _is_at(handle, beside):
-                continue  # its last holder has just removed it
-            try:
-                yield handle
-            finally:
-                with contextlib.suppress(OSError):
-                    os.unlink(beside)
-            return
-
-
-def _is_at(handle: IO[Any], path: Path) -> bool:
-    """Whether an open file is still the one that a path leads to."""
-    try:
-        return os.path.samestat(os.fstat(handle.fileno()), os.stat(path))
-    except OSError:
-        return False
+    with hold(path.with_name(f".{path.name}.lock")) as mine:
+        if not mine:
+            raise OptionError(f"{path}: another polyrule studio has this project open; close it, or name another")
+        yield
