@@ -18,7 +18,6 @@ from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
-    from polyrule.model import RuleList
 
 DATE_FORMS = ("day/month/year", "month/day/year")  # as in polyrule.data.dates, which help need not import
 FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx")
@@ -101,13 +100,11 @@ def load_model(path: Path, *, check: bool = True) -> Any:
     return load(path, check=check)
 
 
-def load_rule_list(path: Path) -> RuleList:
-    """Read a model file that must hold a rule list."""
-    from polyrule.model import RuleList, files
-
+def load_kind(kind: str, path: Path) -> Any:
+    """Read a model file that must hold a rule-list, or a rule-ensemble."""
     model = load_model(path)
-    if not isinstance(model, RuleList):
-        raise ModelError(f"{path}: this needs a rule list, but the file holds a {files.kind_of(model)}")
+    if kind != model.KIND:
+        raise ModelError(f"{path}: this needs a {kind.replace('-', ' ')}, but the file holds a {model.KIND}")
     return model
 
 

@@ -15,14 +15,14 @@ import click
 from polyrule.cli.arguments import (
     data_argument,
     data_options,
+    load_kind,
     load_labelled,
     load_model,
-    load_rule_list,
     model_argument,
 )
 from polyrule.cli.command import Command, Group, json_option
 from polyrule.cli.output import cannot_write, fit, note, plural, print_json, warn
-from polyrule.errors import ModelError, OptionError
+from polyrule.errors import OptionError
 
 
 @click.group("edit", cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -42,14 +42,7 @@ def edit() -> None:
     """
 
 
-def load_ensemble(path: Path) -> Any:
-    """Read a model file that must hold an ensemble."""
-    from polyrule.model.files import kind_of
-
-    model = load_model(path)
-    if kind_of(model) != "rule-ensemble":
-        raise ModelError(f"{path}: this needs a rule ensemble, but the file holds a {kind_of(model)}")
-    return model
+_load_list, _load_ensemble = partial(load_kind, "rule-list"), partial(load_kind, "rule-ensemble")
 
 
 def editing(
@@ -158,7 +151,7 @@ def join(stored: Any, rules: tuple[int, ...]) -> Any:
     return stored.join(*(_index(stored, number) for number in rules))
 
 
-@editing("split", load_rule_list)
+@editing("split", _load_list)
 @click.argument("number", metavar="N", type=int)
 def split(stored: Any, number: int) -> Any:
     r"""Tell rule N, which has a group of alternatives, by rules that have none.
@@ -189,7 +182,7 @@ def member(stored: Any, number: int, condition: str, leaves: bool, beside: str |
     return stored.remove_member(place, condition) if leaves else stored.add_member(place, condition, beside)
 
 
-@editing("text", load_rule_list)
+@editing("text", _load_list)
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 def text(stored: Any, file: Any) -> Any:
     r"""Take all rules from FILE, one per line, as 'polyrule show' prints them; unchanged ones keep their counts.
@@ -218,7 +211,7 @@ def recount(stored: Any, data: str, **reading: Any) -> Any:
     return stored.recount(load_labelled(data, reading, stored))
 
 
-@editing("weigh", load_ensemble, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
+@editing("weigh", _load_ensemble, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
 @click.argument("number", metavar="N", type=int)
 @click.argument("label")
 @click.argument("weight", type=float)
@@ -233,7 +226,7 @@ def weigh(stored: Any, number: int, label: str, weight: float) -> Any:
     return stored.reweigh(_index(stored, number), label, weight)
 
 
-@editing("refit", load_ensemble)
+@editing("refit", _load_ensemble)
 @data_argument()
 @click.option("--keep", type=int, multiple=True, metavar="N", help="A rule whose weights must stay; may be repeated.")
 @click.option("--ridge", type=float, help="Penalty on squared weights [the one that learning chose].")
@@ -249,7 +242,7 @@ def refit(stored: Any, data: str, keep: tuple[int, ...], ridge: float | None, **
     return stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept)
 
 
-@editing("decide", load_ensemble)
+@editing("decide", _load_ensemble)
 @data_argument()
 @click.option(
     "--decision",

@@ -7,14 +7,7 @@ from typing import Any
 
 import click
 
-from polyrule.cli.arguments import (
-    data_argument,
-    data_options,
-    load_labelled,
-    load_model,
-    load_rule_list,
-    model_argument,
-)
+from polyrule.cli.arguments import data_argument, data_options, load_labelled, load_model, model_argument
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import fit, note, print_json
 
@@ -46,15 +39,8 @@ def verify(ctx: click.Context, /, model: Path, data: str, replay_only: bool, as_
       polyrule train songs.csv --labels last:3 --certify -o model.json
       polyrule verify model.json songs.csv
     """
-    from polyrule.learning.verify import verify as check
-    from polyrule.model.files import kind_of
-
     stored = load_model(model)
-    if kind_of(stored) == "rule-ensemble":
-        found = stored.verify(load_labelled(data, reading, stored), learn=not replay_only)
-    else:
-        stored = load_rule_list(model)
-        found = check(stored, load_labelled(data, reading, stored), learn=not replay_only)
+    found = stored.verify(load_labelled(data, reading, stored), learn=not replay_only)
     if as_json:
         print_json(found.to_dict())
     else:

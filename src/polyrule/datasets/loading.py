@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import asdict
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -250,18 +251,5 @@ def describe(name: str | None = None) -> dict[str, Any] | list[dict[str, Any]]:
 
 
 def _record(known: Entry) -> dict[str, Any]:
-    return {
-        "name": known.name,
-        "domain": known.domain,
-        "examples": known.examples,
-        "train": known.train,
-        "test": known.test,
-        "nominal": known.nominal,
-        "numeric": known.numeric,
-        "labels": known.labels,
-        "cardinality": known.cardinality,
-        "density": round(known.density, 4),
-        "source": known.source,
-        "citation": known.citation,
-        "note": known.note,
-    }
+    said = {name: value for name, value in asdict(known).items() if name not in ("openml", "checksums")}
+    return said | {"density": round(known.density, 4)}
