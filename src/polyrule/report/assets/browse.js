@@ -37,7 +37,7 @@ function browse() {
           })
         : visible.map((number) => (filter.view === "lines" ? ruleLine(number) : ruleCard(number)));
     list.classList.toggle("lines", filter.view === "lines");
-    fill(list, !found.length && el("p", { class: "note" }, "No rule fits this filter."), view, next);
+    fill(list, !found.length && note("No rule fits this filter."), view, next);
   };
   const controls = el("form", {
     class: "filters",
@@ -91,15 +91,7 @@ function filterControls(filter, chosen, show, refresh) {
     inputmode: "numeric",
     on: { input: () => set("coverage")(Number(least.value) || 0) },
   });
-  const view = select(
-    [
-      ["lines", "lines"],
-      ["cards", "cards"],
-      ["table", "table"],
-    ],
-    filter.view,
-    set("view"),
-  );
+  const view = select([["lines", "lines"], ["cards", "cards"], ["table", "table"]], filter.view, set("view"));
   const clear = button(
     "Clear",
     () => {
@@ -112,28 +104,10 @@ function filterControls(filter, chosen, show, refresh) {
   return [
     field("Search", text, { class: "field grow" }),
     field("Label", select(labels, filter.label, set("label"))),
-    field(
-      "Sign",
-      select(
-        [
-          ["", "either"],
-          [1, "predicts present"],
-          [0, "predicts absent"],
-        ],
-        filter.sign,
-        set("sign"),
-      ),
-    ),
+    field("Sign", select([["", "either"], [1, "predicts present"], [0, "predicts absent"]], filter.sign, set("sign"))),
     field("Feature", select(features, filter.feature, set("feature"))),
     field("Covers at least", least, { class: "field small" }),
-    field(
-      "Order",
-      select(
-        Object.entries(ORDERS).map(([key, [words]]) => [key, words]),
-        filter.order,
-        set("order"),
-      ),
-    ),
+    field("Order", select(Object.entries(ORDERS).map(([key, [words]]) => [key, words]), filter.order, set("order"))),
     el("div", { class: "field with-button" }, field("View", view), clear), // a button alone in a line looks lost
   ];
 }
@@ -153,44 +127,22 @@ function rulesTable(numbers, filter, sort) {
     header("If", "conditions"),
     header("Then", "labels"),
     header("Covers", "coverage"),
-    ...(data.parts.length ? data.parts : [{ title: "When learned" }]).map((part, at, all) =>
-      header(`${part.title}`, at === all.length - 1 ? "right" : null),
-    ),
+    ...partTitles().map((title, at, all) => header(title, at === all.length - 1 ? "right" : null)),
     ...(told ? [header("Expected", "expected")] : []),
   ];
   const rows = numbers.map((number) => {
     const rule = model().rules[number];
-    const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
-    return el(
-      "tr",
-      { class: "rule" },
-      el(
-        "th",
-        { scope: "row" },
-        button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` }),
-      ),
-      el(
-        "td",
-        { class: "words-cell" },
-        rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always",
-      ),
-      el(
-        "td",
-        {},
-        ruleHead(rule, () => ({})),
-      ),
-      el("td", { class: "number" }, whole(figures(rule, parts[0]).covers)),
-      parts.map((part) => {
-        const found = figures(rule, part);
-        return el(
-          "td",
-          {},
-          verdictBar(found.right, found.wrong),
-          el("span", { class: "nowrap" }, `${whole(found.right)} right, ${whole(found.wrong)} wrong`),
-        );
-      }),
+    const found = partNumbers().map((part) => figures(rule, part));
+    const row = rowOf(
+      numberLink(number),
+      bodyCell(rule),
+      ruleHead(rule, () => ({})),
+      el("td", { class: "number" }, whole(found[0].covers)),
+      ...found.map(({ right, wrong }) => verdict(right, wrong)),
       told && el("td", { class: "number" }, isKnown(rule.expected) ? shareText(rule.expected) : ""),
     );
+    row.className = "rule";
+    return row;
   });
   return table("Rules", head, rows, { class: "rules-table" });
 }
@@ -218,7 +170,7 @@ function alwaysNote(chosen) {
 }
 
 function defaultsNote(chosen) {
-  if (chosen.kind === "ensemble") return el("p", { class: "note" }, decisionWords(chosen));
+  if (chosen.kind === "ensemble") return note(decisionWords(chosen));
   const present = chosen.defaults.flatMap((value, label) => (value ? [label] : []));
   const words =
     present.length === 0
@@ -226,5 +178,5 @@ function defaultsNote(chosen) {
       : present.length === data.labels.length
         ? "Labels that no rule sets are present."
         : `Labels that no rule sets are absent, except for ${present.map((label) => data.labels[label]).join(", ")}, which are present.`;
-  return el("p", { class: "note" }, words);
+  return note(words);
 }

@@ -37,13 +37,15 @@ function bodyList(rule) {
   );
 }
 
+const agreement = () => (model().kind === "ensemble" ? [" agree, ", " do not"] : [" right, ", " wrong"]);
+
 function partFigures(rule, part) {
   const found = figures(rule, part);
   const total = part >= 0 ? data.parts[part].examples : null;
   const name = part >= 0 ? data.parts[part].title : "When learned";
-  const words = model().kind === "ensemble" ? [" agree, ", " do not"] : [" right, ", " wrong"];
+  const words = agreement();
   if (part < 0 && model().kind === "ensemble")
-    return rule.coverage !== null && el("p", { class: "soft" }, `covered ${whole(rule.coverage)} when learned`);
+    return rule.coverage !== null && soft(`covered ${whole(rule.coverage)} when learned`);
   return el(
     "div",
     { class: "figures" },
@@ -59,14 +61,13 @@ function partFigures(rule, part) {
     ),
     total !== null && [
       meter(found.covers / Math.max(1, total)),
-      el("p", { class: "soft" }, `covers ${whole(found.covers)} of ${whole(total)}`),
+      soft(`covers ${whole(found.covers)} of ${whole(total)}`),
     ],
   );
 }
 
 function allFigures(rule) {
-  const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
-  return [...parts.map((part) => partFigures(rule, part)), expectation(rule), doubt(rule)];
+  return [...partNumbers().map((part) => partFigures(rule, part)), expectation(rule), doubt(rule)];
 }
 
 // What was not proved about a rule whose search was limited.
@@ -107,6 +108,25 @@ function marks(rule) {
 const givenName = (rule) => rule.note?.name && el("span", { class: "rule-name" }, ` ${rule.note.name}`);
 const ruleComment = (rule) => rule.note?.comment && el("p", { class: "comment" }, rule.note.comment);
 
+// A rule by its name, or by its number alone where there are many.
+const ruleLink = (number, words = `Rule ${whole(number + 1)}`, attributes = {}) =>
+  button(words, () => openRule(number), { class: "link", ...attributes });
+const numberLink = (number) => ruleLink(number, whole(number + 1), { "aria-label": `Rule ${number + 1}` });
+const toExamples = { title: "Show the examples it covers" };
+
+// What a rule says, its labels to be opened; the same words in a cell.
+const openHead = (rule) => ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } }));
+const bodyCell = (rule) =>
+  el(
+    "td",
+    { class: "words-cell" },
+    rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always",
+  );
+const verdict = (right, wrong) => [
+  verdictBar(right, wrong),
+  el("span", { class: "nowrap" }, `${whole(right)} right, ${whole(wrong)} wrong`),
+];
+
 function ruleCard(number, rules = model().rules) {
   const rule = rules[number];
   const id = freshId("rule");
@@ -116,15 +136,7 @@ function ruleCard(number, rules = model().rules) {
     el(
       "header",
       {},
-      el(
-        "h3",
-        { id },
-        button(`Rule ${whole(number + 1)}`, () => openRule(number), {
-          class: "link",
-          title: "Show the examples it covers",
-        }),
-        givenName(rule),
-      ),
+      el("h3", { id }, ruleLink(number, undefined, toExamples), givenName(rule)),
       marks(rule),
       ruleComment(rule),
       rule.value !== null &&
@@ -132,12 +144,7 @@ function ruleCard(number, rules = model().rules) {
         el("span", { class: "soft value", title: `exactly ${rule.exact}` }, `${measureName()} ${score(rule.value)}`),
     ),
     el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
-    el(
-      "div",
-      { class: "then" },
-      el("h4", {}, "then"),
-      ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })),
-    ),
+    el("div", { class: "then" }, el("h4", {}, "then"), openHead(rule)),
     el("div", { class: "facts" }, allFigures(rule)),
   );
 }
@@ -150,14 +157,7 @@ function ruleLine(number) {
   return el(
     "article",
     { class: "rule line", "aria-labelledby": id },
-    el(
-      "h3",
-      { id },
-      button([hidden("Rule "), whole(number + 1)], () => openRule(number), {
-        class: "link",
-        title: "Show the examples it covers",
-      }),
-    ),
+    el("h3", { id }, ruleLink(number, [hidden("Rule "), whole(number + 1)], toExamples)),
     el(
       "p",
       { class: "if" },
@@ -166,26 +166,17 @@ function ruleLine(number) {
         ? rule.body.map((condition, at) => [at ? ", " : "", conditionWords(condition, data)])
         : el("span", { class: "always" }, "always"),
     ),
-    el(
-      "div",
-      { class: "then" },
-      hidden("then "),
-      ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })),
-      marks(rule),
-    ),
+    el("div", { class: "then" }, hidden("then "), openHead(rule), marks(rule)),
     found.right + found.wrong > 0
-      ? el(
-          "p",
-          { class: "soft" },
+      ? soft(
           verdictBar(found.right, found.wrong),
-          `${whole(found.right)} ${model().kind === "ensemble" ? "agree" : "right"}, ${whole(found.wrong)} ${model().kind === "ensemble" ? "do not" : "wrong"}`,
+          whole(found.right),
+          agreement()[0],
+          whole(found.wrong),
+          agreement()[1],
           isKnown(rule.expected) && `, expect ${shareText(rule.expected)}`,
         )
-      : el(
-          "p",
-          { class: "soft" },
-          lastPart >= 0 ? "sets nothing here" : rule.coverage !== null && `covered ${whole(rule.coverage)} when learned`,
-        ),
+      : soft(lastPart >= 0 ? "sets nothing here" : rule.coverage !== null && `covered ${whole(rule.coverage)} when learned`),
   );
 }
 

@@ -3,7 +3,7 @@
 function compareSection() {
   return [
     el("h2", { tabindex: "-1" }, "Compare"),
-    el("p", { class: "lead" }, `${whole(data.models.length)} models of the same data.`),
+    lead(`${whole(data.models.length)} models of the same data.`),
     data.parts.length > 0 && scoreComparison(),
     sizeComparison(),
     data.comparison.map(pairView),
@@ -20,11 +20,9 @@ function scoreComparison() {
     const level = data.level[name];
     const alone = level.filter(Boolean).length === 1;
     const simple = data.models[0].parts[lastPart].simple;
-    return el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, MEASURE_WORDS[name]),
-      values.map((value, at) =>
+    return rowOf(
+      MEASURE_WORDS[name],
+      ...values.map((value, at) =>
         el(
           "td",
           {
@@ -36,7 +34,7 @@ function scoreComparison() {
           level[at] && [" ", el("span", { class: "badge" }, alone ? "best" : value === best ? "best so far" : "level")],
         ),
       ),
-      Object.values(simple).map((scores) => el("td", { class: "soft" }, score(scores[name]))),
+      ...Object.values(simple).map((scores) => el("td", { class: "soft" }, score(scores[name]))),
     );
   });
   return el(
@@ -53,22 +51,12 @@ function scoreComparison() {
       rows,
       { class: "numbers" },
     ),
-    el(
-      "p",
-      { class: "soft" },
-      `“Level” and “best so far”: on ${plural(data.parts[lastPart].examples, "example")} these models cannot be told apart; the 95\u202f% interval of their difference, over resampled examples, holds zero.`,
-    ),
+    soft(`“Level” and “best so far”: on ${plural(data.parts[lastPart].examples, "example")} these models cannot be told apart; the 95\u202f% interval of their difference, over resampled examples, holds zero.`),
   );
 }
 
 function sizeComparison() {
-  const row = (words, cell) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, words),
-      data.models.map((one) => el("td", {}, cell(one.statistics))),
-    );
+  const row = (words, cell) => rowOf(words, ...data.models.map((one) => cell(one.statistics)));
   return el(
     "section",
     {},
@@ -146,17 +134,13 @@ function disagreement(pair, first, second) {
     .sort((x, y) => y[0] - x[0] || x[1] - y[1])
     .slice(0, 20);
   const rows = labels.map(([count, label]) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, data.labels[label]),
-      el("td", {}, meter(count / Math.max(1, total)), whole(count)),
-      el(
-        "td",
-        {},
+    rowOf(
+      data.labels[label],
+      [meter(count / Math.max(1, total)), whole(count)],
+      [
         splitBar(pair.first_right[label] / count),
         `${whole(pair.first_right[label])} to ${whole(count - pair.first_right[label])}`,
-      ),
+      ],
     ),
   );
   const list = el("div", {});
@@ -212,11 +196,7 @@ function disagreeing(a, b) {
       el(
         "tr",
         {},
-        el(
-          "th",
-          { scope: "row" },
-          button(examples.name(row), () => openExample(row), { class: "link" }),
-        ),
+        el("th", { scope: "row" }, button(examples.name(row), () => openExample(row), { class: "link" })),
         cell(left[row].labels),
         cell(right[row].labels),
       ),
@@ -224,5 +204,5 @@ function disagreeing(a, b) {
   }
   return rows.length
     ? table("Examples on which the models differ", ["Example", data.models[a].name, data.models[b].name], rows)
-    : el("p", { class: "soft" }, "None of the examples in this page.");
+    : soft("None of the examples in this page.");
 }

@@ -56,13 +56,7 @@ function openRule(number) {
       "div",
       { class: "card rule narrow" },
       el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
-      el(
-        "div",
-        { class: "then" },
-        el("h4", {}, "then"),
-        ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })),
-        marks(rule),
-      ),
+      el("div", { class: "then" }, el("h4", {}, "then"), openHead(rule), marks(rule)),
       el("div", { class: "facts" }, allFigures(rule)),
     ),
     model().kind !== "ensemble" && literalTable(rule),
@@ -72,27 +66,17 @@ function openRule(number) {
 
 function literalTable(rule) {
   const told = rule.chances?.some(isKnown);
-  const head = [
-    "Label",
-    ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"]),
-    ...(told ? ["Expected"] : []),
-  ];
-  const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
+  const head = ["Label", ...partTitles(), ...(told ? ["Expected"] : [])];
   const rows = rule.head.map(([label, value], at) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, chip(data.labels[label], value)),
-      parts.map((part) => {
-        const [right, wrong] = figures(rule, part).head[at];
-        return el("td", {}, verdictBar(right, wrong), ` ${whole(right)} right, ${whole(wrong)} wrong`);
-      }),
-      told && el("td", { class: "number" }, isKnown(rule.chances[at]) ? shareText(rule.chances[at]) : ""),
+    rowOf(
+      chip(data.labels[label], value),
+      ...partNumbers().map((part) => verdict(...figures(rule, part).head[at])),
+      Boolean(told) && el("td", { class: "number" }, isKnown(rule.chances[at]) ? shareText(rule.chances[at]) : ""),
     ),
   );
   return [
     el("h3", {}, "What it sets"),
-    el("p", { class: "soft" }, "Only labels that no earlier rule has set are counted."),
+    soft("Only labels that no earlier rule has set are counted."),
     table("What the rule sets, label by label", head, rows),
   ];
 }
@@ -116,11 +100,7 @@ function coverage(number) {
 
 function coveredExamples(number) {
   if (!examples.count)
-    return el(
-      "p",
-      { class: "note" },
-      "This report carries no examples; build it with data to see whom the rule covers.",
-    );
+    return note("This report carries no examples; build it with data to see whom the rule covers.");
   const found = coverage(number);
   const bad = found.filter((one) => one.wrong.length);
   const body = el("div", {});
@@ -135,11 +115,9 @@ function coveredExamples(number) {
         list.slice(0, MOST_ROWS).map((one) => exampleRow(number, one)),
       ),
       list.length > MOST_ROWS &&
-        el("p", { class: "soft" }, `The first ${MOST_ROWS} of ${whole(list.length)} are shown.`),
+        soft(`The first ${MOST_ROWS} of ${whole(list.length)} are shown.`),
       !list.length &&
-        el(
-          "p",
-          { class: "note" },
+        note(
           only.checked
             ? "It is wrong on none of the examples in this page."
             : "It covers none of the examples in this page.",
@@ -149,11 +127,7 @@ function coveredExamples(number) {
   show();
   return [
     el("h3", {}, "Examples it covers"),
-    el(
-      "p",
-      { class: "soft" },
-      `${plural(found.length, "example")} of the ${whole(examples.count)} in this page; wrong about a label on ${whole(bad.length)}.`,
-    ),
+    soft(`${plural(found.length, "example")} of the ${whole(examples.count)} in this page; wrong about a label on ${whole(bad.length)}.`),
     el("label", { class: "check" }, only, " only where it is wrong"),
     body,
   ];
@@ -165,35 +139,18 @@ function exampleRow(number, { row, newly, wrong }) {
   const slots = [...new Set(featureTests(rule.body).map(([, slot]) => slot))];
   const labels = Uint8Array.from(outcome(app.model)[row].labels);
   if (model().kind === "ensemble") for (const [label, value] of rule.head) labels[label] = value;
-  return el(
-    "tr",
-    {},
-    el(
-      "th",
-      { scope: "row" },
-      button(
-        examples.name(row),
-        () => {
-          drawer.close();
-          openExample(row);
-        },
-        { class: "link", title: "Open in What if" },
-      ),
+  const open = () => {
+    drawer.close();
+    openExample(row);
+  };
+  return rowOf(
+    button(examples.name(row), open, { class: "link", title: "Open in What if" }),
+    slots.map((slot) =>
+      el("span", { class: "pair" }, `${data.features[slot].name} = ${valueText(data.features[slot], values[slot])}`),
     ),
-    el(
-      "td",
-      {},
-      slots.map((slot) =>
-        el("span", { class: "pair" }, `${data.features[slot].name} = ${valueText(data.features[slot], values[slot])}`),
-      ),
-    ),
-    el(
-      "td",
-      {},
-      newly.length
-        ? labelVerdicts(newly, labels, wrong)
-        : el("span", { class: "soft" }, "nothing new: everything was set before"),
-    ),
+    newly.length
+      ? labelVerdicts(newly, labels, wrong)
+      : el("span", { class: "soft" }, "nothing new: everything was set before"),
   );
 }
 

@@ -21,6 +21,15 @@ const hidden = (text) => el("span", { class: "sr" }, text);
 const button = (text, action, attributes = {}) =>
   el("button", { type: "button", on: { click: action }, ...attributes }, text);
 
+const soft = (...children) => el("p", { class: "soft" }, ...children);
+const note = (...children) => el("p", { class: "note" }, ...children);
+const lead = (...children) => el("p", { class: "lead" }, ...children);
+const bullets = (items) => el("ul", {}, items.map((item) => el("li", {}, item)));
+
+// Sentences to be looked at, if there are any.
+const noteBox = (label, texts, style = "note warn", title = null) =>
+  texts?.length > 0 && el("section", { class: style, "aria-label": label }, title && el("h3", {}, title), bullets(texts));
+
 function fill(node, ...children) {
   node.replaceChildren(
     ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
@@ -44,6 +53,15 @@ function select(options, chosen, action) {
   }
   return control;
 }
+
+// A row of a table: its heading, then its cells; a cell without attributes may be given as what is in it.
+const rowOf = (heading, ...cells) =>
+  el(
+    "tr",
+    {},
+    el("th", { scope: "row" }, heading),
+    cells.map((cell) => (cell === false || cell instanceof HTMLTableCellElement ? cell : el("td", {}, cell))),
+  );
 
 function table(caption, head, rows, attributes = {}) {
   const id = freshId("caption");

@@ -103,14 +103,7 @@ function sumLine(chosen, result, label) {
       "ul",
       { class: "plain" },
       el("li", {}, `starts at ${weightText(chosen.intercepts[label])}`),
-      parts.map(([rule, weight]) =>
-        el(
-          "li",
-          {},
-          button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
-          ` adds ${weightText(weight)}`,
-        ),
-      ),
+      parts.map(([rule, weight]) => el("li", {}, ruleLink(rule), ` adds ${weightText(weight)}`)),
     ),
   );
 }
@@ -148,7 +141,7 @@ function scoreSheet(chosen) {
     "section",
     { class: "card sheet" },
     el("h3", {}, chosen.scorecard ? "The card" : "All weights"),
-    el("p", { class: "soft" }, `Tick the rules whose conditions hold and add up each column from its start. ${decisionWords(chosen)}`),
+    soft(`Tick the rules whose conditions hold and add up each column from its start. ${decisionWords(chosen)}`),
     el(
       "div",
       { class: "scroll", tabindex: "0" },

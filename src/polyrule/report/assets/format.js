@@ -65,19 +65,10 @@ const MEASURE_WORDS = {
   hamming_accuracy: "Hamming accuracy",
   hamming_loss: "Hamming loss",
   subset_accuracy: "Subset accuracy",
-  micro_precision: "Micro precision",
-  micro_recall: "Micro recall",
-  micro_f1: "Micro F1",
-  micro_jaccard: "Micro Jaccard",
-  macro_precision: "Macro precision",
-  macro_recall: "Macro recall",
-  macro_f1: "Macro F1",
-  macro_jaccard: "Macro Jaccard",
-  example_precision: "Example precision",
-  example_recall: "Example recall",
-  example_f1: "Example F1",
-  example_jaccard: "Example Jaccard",
 };
+for (const average of ["Micro", "Macro", "Example"])
+  for (const ratio of ["precision", "recall", "F1", "Jaccard"])
+    MEASURE_WORDS[`${average}_${ratio}`.toLowerCase()] = `${average} ${ratio}`;
 
 const MEASURE_HELP = {
   hamming_accuracy: "share of all single label decisions that are right",

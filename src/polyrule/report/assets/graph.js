@@ -11,11 +11,7 @@ function graphSection() {
       "section",
       {},
       el("h3", {}, "How labels depend on each other"),
-      el(
-        "p",
-        { class: "note" },
-        "No rule of this model connects two labels: every head names one label and no body tests one.",
-      ),
+      note("No rule of this model connects two labels: every head names one label and no body tests one."),
     );
   }
   const shown = {
@@ -30,7 +26,7 @@ function graphSection() {
   if (!graph.edges.some((edge) => signs(edge) !== "absent")) shown.absent = true;
   const picture = el("div", { class: "graph" });
   const list = el("div", {});
-  const alone = el("p", { class: "soft" });
+  const alone = soft();
   const redraw = () => {
     const edges = graph.edges.filter(
       (edge) => shown[edge.kind] && shown[edge.conditional ? "conditional" : "unconditional"] && shown[signs(edge)],
@@ -57,11 +53,7 @@ function graphSection() {
     "section",
     { "aria-labelledby": "graph-title" },
     el("h3", { id: "graph-title" }, "How labels depend on each other"),
-    el(
-      "p",
-      { class: "soft" },
-      "Read from the rules: labels that one head predicts together, and labels that a body tests to predict another. A dependency is unconditional where the rule tests no feature.",
-    ),
+    soft("Read from the rules: labels that one head predicts together, and labels that a body tests to predict another. A dependency is unconditional where the rule tests no feature."),
     el(
       "div",
       { class: "legend-row" },
@@ -84,7 +76,7 @@ function graphSection() {
     ),
     picture,
     alone,
-    graph.dropped > 0 && el("p", { class: "soft" }, `${whole(graph.dropped)} weaker dependencies are left out.`),
+    graph.dropped > 0 && soft(`${whole(graph.dropped)} weaker dependencies are left out.`),
     el("details", {}, el("summary", {}, "The same as a table"), list),
   );
 }
@@ -141,7 +133,7 @@ function drawGraph(graph, edges) {
   const visible = [...data.labels.keys()]
     .filter((label) => degree[label])
     .sort((a, b) => degree[a] - degree[b] || b - a);
-  if (!visible.length) return el("p", { class: "note" }, "No dependency of the chosen kinds.");
+  if (!visible.length) return note("No dependency of the chosen kinds.");
   const named = new Set(visible.slice(many ? -NAMES_OF_MANY : 0));
   // A few labels need no large picture.
   const high = Math.min(540, Math.max(170, 90 + 45 * visible.length));
@@ -217,9 +209,7 @@ function nameSide(ways, x, radius, width) {
     ways.reduce(
       (sum, [dx, dy]) =>
         sum +
-        steps.filter(
-          (t) => dx * t > left - 8 && dx * t < right + 8 && dy * t > top - 4 && dy * t < bottom + 4,
-        ).length,
+        steps.filter((t) => dx * t > left - 8 && dx * t < right + 8 && dy * t > top - 4 && dy * t < bottom + 4).length,
       0,
     );
   return sides.reduce((best, side) => (hits(side) < hits(best) ? side : best));
@@ -321,10 +311,7 @@ function ruleLinks(numbers) {
   return [
     numbers
       .slice(0, 12)
-      .map((number) => [
-        button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` }),
-        " ",
-      ]),
+      .map((number) => [numberLink(number), " "]),
     numbers.length > 12 && el("span", { class: "soft" }, `and ${numbers.length - 12} more`),
   ];
 }

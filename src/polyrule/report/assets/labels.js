@@ -58,6 +58,8 @@ function labelsSection() {
   ];
 }
 
+const labelLink = (label) => button(data.labels[label], () => openLabel(label), { class: "link" });
+
 function labelTable() {
   const text = (app.labelText ?? "").toLowerCase();
   const labels = data.labels
@@ -76,25 +78,15 @@ function labelTable() {
     ...(scored && model().kind !== "ensemble" ? ["Left to default"] : []),
   ];
   const rows = labels.map((label) =>
-    el(
-      "tr",
-      {},
-      el(
-        "th",
-        { scope: "row" },
-        button(data.labels[label], () => openLabel(label), { class: "link" }),
+    rowOf(
+      labelLink(label),
+      scored && [
+        meter(presentIn(label) / total),
+        el("span", { class: "nowrap" }, `${whole(presentIn(label))} (${percent(presentIn(label) / total)})`),
+      ],
+      ...["precision", "recall", "f1"].map(
+        (name) => scored && [meter(labelScore(label, name), name), score(labelScore(label, name))],
       ),
-      scored &&
-        el(
-          "td",
-          {},
-          meter(presentIn(label) / total),
-          el("span", { class: "nowrap" }, `${whole(presentIn(label))} (${percent(presentIn(label) / total)})`),
-        ),
-      scored &&
-        ["precision", "recall", "f1"].map((name) =>
-          el("td", {}, meter(labelScore(label, name), name), score(labelScore(label, name))),
-        ),
       el("td", { class: "number" }, whole(deciders(label).length)),
       scored &&
         model().kind !== "ensemble" &&
@@ -103,11 +95,7 @@ function labelTable() {
   );
   return [
     scored &&
-      el(
-        "p",
-        { class: "soft" },
-        `Scores on the ${data.parts[lastPart].title.toLowerCase()}. Choose a label to see what decides it.`,
-      ),
+      soft(`Scores on the ${data.parts[lastPart].title.toLowerCase()}. Choose a label to see what decides it.`),
     table("Labels", head, rows, { class: "numbers" }),
   ];
 }
@@ -136,13 +124,11 @@ function openLabel(label) {
 function labelFigures(label) {
   const rows = data.parts.map((part, at) => {
     const per = model().parts[at].per_label;
-    return el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, part.title),
-      el("td", {}, `${whole(per.present[label])} of ${whole(part.examples)}`),
-      ["tp", "fp", "fn"].map((name) => el("td", {}, whole(per[name][label]))),
-      ["precision", "recall", "f1"].map((name) => el("td", {}, score(per[name][label]))),
+    return rowOf(
+      part.title,
+      `${whole(per.present[label])} of ${whole(part.examples)}`,
+      ...["tp", "fp", "fn"].map((name) => whole(per[name][label])),
+      ...["precision", "recall", "f1"].map((name) => score(per[name][label])),
     );
   });
   return table(
@@ -156,50 +142,23 @@ function labelFigures(label) {
 function deciderTable(label) {
   const chosen = model();
   const numbers = deciders(label);
-  if (!numbers.length) return el("p", { class: "note" }, "No rule names this label.");
-  const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
+  if (!numbers.length) return note("No rule names this label.");
   const rows = numbers.slice(0, MOST_ROWS).map((number) => {
     const rule = chosen.rules[number];
     const at = rule.head.findIndex(([index]) => index === label);
-    return el(
-      "tr",
-      {},
-      el(
-        "th",
-        { scope: "row" },
-        button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` }),
-      ),
-      el("td", {}, chosen.kind === "ensemble" ? weightChip(rule.head[at]) : chip(data.labels[label], rule.head[at][1])),
-      el(
-        "td",
-        { class: "words-cell" },
-        rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always",
-      ),
-      parts.map((part) => {
-        const [right, wrong] = figures(rule, part).head[at];
-        return el(
-          "td",
-          {},
-          verdictBar(right, wrong),
-          el("span", { class: "nowrap" }, `${whole(right)} right, ${whole(wrong)} wrong`),
-        );
-      }),
+    return rowOf(
+      numberLink(number),
+      chosen.kind === "ensemble" ? weightChip(rule.head[at]) : chip(data.labels[label], rule.head[at][1]),
+      bodyCell(rule),
+      ...partNumbers().map((part) => verdict(...figures(rule, part).head[at])),
     );
   });
   const unset =
     chosen.kind !== "ensemble" && data.parts.length > 0
-      ? el(
-          "p",
-          { class: "soft" },
-          `No rule sets it on ${data.parts.map((part, at) => `${whole(chosen.parts[at].unset[label])} of ${plural(part.examples, "example")} (${part.title.toLowerCase()})`).join(", ")}; there it is ${chosen.defaults[label] ? "present" : "absent"} by default.`,
-        )
+      ? soft(`No rule sets it on ${data.parts.map((part, at) => `${whole(chosen.parts[at].unset[label])} of ${plural(part.examples, "example")} (${part.title.toLowerCase()})`).join(", ")}; there it is ${chosen.defaults[label] ? "present" : "absent"} by default.`)
       : null;
   return [
-    table(
-      "Rules that decide the label",
-      ["Rule", "Says", "If", ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"])],
-      rows,
-    ),
+    table("Rules that decide the label", ["Rule", "Says", "If", ...partTitles()], rows),
     unset,
   ];
 }
@@ -225,10 +184,10 @@ function confusedWith(label) {
     el("h3", {}, "Confused with"),
     instead.length
       ? [el("p", {}, "Predicted wrongly where these were missed:"), list(instead, 1)]
-      : el("p", { class: "soft" }, "Never predicted in place of another label."),
+      : soft("Never predicted in place of another label."),
     covered.length
       ? [el("p", {}, "Missed where these were predicted wrongly:"), list(covered, 0)]
-      : el("p", { class: "soft" }, "No other label is predicted in its place."),
+      : soft("No other label is predicted in its place."),
   ];
 }
 
@@ -244,11 +203,9 @@ function confusionMatrix() {
   const most = Math.max(...pairs.map((pair) => pair[2]));
   const count = new Map(pairs.map(([a, b, n]) => [`${a} ${b}`, n]));
   const rows = data.labels.map((name, a) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, name),
-      data.labels.map((other, b) => {
+    rowOf(
+      name,
+      ...data.labels.map((other, b) => {
         const n = count.get(`${a} ${b}`) ?? 0;
         return el(
           "td",
@@ -266,11 +223,7 @@ function confusionMatrix() {
     "section",
     {},
     el("h3", {}, "Labels that stand in for others"),
-    el(
-      "p",
-      { class: "soft" },
-      `Examples of the ${data.parts[lastPart].title.toLowerCase()} on which the label of the row was predicted wrongly while the label of the column was missed.`,
-    ),
+    soft(`Examples of the ${data.parts[lastPart].title.toLowerCase()} on which the label of the row was predicted wrongly while the label of the column was missed.`),
     table("Confusion between labels", ["", ...data.labels], rows, { class: "matrix" }),
   );
 }

@@ -7,20 +7,14 @@ function mattersSection() {
   const part = data.parts[found.part];
   return [
     el("h2", { tabindex: "-1" }, "What matters"),
-    el(
-      "p",
-      { class: "lead" },
-      `How far micro F1 falls on ${plural(found.examples, "example")} of the ${part.title.toLowerCase()} when a rule is left out, or when a feature's values are shuffled among the examples.`,
-    ),
-    el(
-      "p",
-      { class: "soft" },
+    lead(`How far micro F1 falls on ${plural(found.examples, "example")} of the ${part.title.toLowerCase()} when a rule is left out, or when a feature's values are shuffled among the examples.`),
+    soft(
       "The line across a bar is a 95\u202f% interval over resampled examples. Where it reaches zero, the effect may be chance.",
       found.resamples !== undefined &&
         ` “Comes back” is the share of ${whole(found.resamples)} models learned from resampled training data that test the feature, or have a rule with the same message; these models agree with this one on ${percent(found.agreement)} of all label decisions.`,
     ),
     part.unseen === false &&
-      el("p", { class: "note" }, "These are the training examples; on new ones the effects are usually smaller."),
+      note("These are the training examples; on new ones the effects are usually smaller."),
     el(
       "div",
       { class: "grid two" },
@@ -33,10 +27,22 @@ function mattersSection() {
 function ruleName(number) {
   const rule = model().rules[number];
   return [
-    button(`Rule ${whole(number + 1)}`, () => openRule(number), { class: "link" }),
+    ruleLink(number),
     el("span", { class: "soft brief" }, ` ${ruleText(rule, data)}`),
   ];
 }
+
+const effectBar = (drop, low, high, at) =>
+  el(
+    "span",
+    {
+      class: drop < 0 ? "effect below" : "effect",
+      "aria-hidden": "true",
+      vars: { from: at(Math.min(0, drop)), to: at(Math.max(0, drop)), low: at(low), high: at(high), zero: at(0) },
+    },
+    el("span", { class: "amount" }),
+    el("span", { class: "whisker" }),
+  );
 
 function ranking(title, rows, found, name) {
   const ends = rows.flatMap(([, drop, low, high]) => [drop, low, high]);
@@ -46,30 +52,8 @@ function ranking(title, rows, found, name) {
   const box = el("div", {});
   const show = (count) => {
     const lines = rows.slice(0, count).map(([index, drop, low, high, back]) =>
-      el(
-        "tr",
-        {},
-        el(
-          "th",
-          { scope: "row" },
-          name(index),
-          el(
-            "span",
-            {
-              class: drop < 0 ? "effect below" : "effect",
-              "aria-hidden": "true",
-              vars: {
-                from: at(Math.min(0, drop)),
-                to: at(Math.max(0, drop)),
-                low: at(low),
-                high: at(high),
-                zero: at(0),
-              },
-            },
-            el("span", { class: "amount" }),
-            el("span", { class: "whisker" }),
-          ),
-        ),
+      rowOf(
+        [name(index), effectBar(drop, low, high, at)],
         el(
           "td",
           { class: "number", title: `95 % interval ${signedScore(low)} to ${signedScore(high)}` },
@@ -100,7 +84,7 @@ function ranking(title, rows, found, name) {
     "section",
     { class: "ranking" },
     el("h3", {}, title),
-    rows.length ? box : el("p", { class: "note" }, `There are no ${title.toLowerCase()} to rank.`),
+    rows.length ? box : note(`There are no ${title.toLowerCase()} to rank.`),
   );
 }
 

@@ -8,29 +8,16 @@ function outcomeView(state, changed) {
   const order = [...data.labels.keys()].sort((a, b) => result.labels[b] - result.labels[a] || a - b);
   const wrong = truth && data.labels.filter((_, label) => isWrong(result.labels[label], truth[label])).length;
   return [
-    el(
-      "h3",
-      {},
-      `${plural(
-        result.labels.reduce((sum, value) => sum + value, 0),
-        "label",
-      )} present`,
-    ),
+    el("h3", {}, `${plural(result.labels.reduce((sum, value) => sum + value, 0), "label")} present`),
     truth &&
-      el(
-        "p",
-        { class: "soft" },
+      soft(
         wrong
           ? `${plural(wrong, "label")} differ${wrong === 1 ? "s" : ""} from the truth of this example.`
           : truth.includes(2) ? "All known labels agree with the truth of this example." : "All labels agree with the truth of this example.",
       ),
-    chosen.kind === "ensemble" && el("p", { class: "soft" }, decisionWords(chosen)),
+    chosen.kind === "ensemble" && soft(decisionWords(chosen)),
     app.flip && flipView(app.flip, state, changed),
-    el(
-      "ul",
-      { class: "label-list" },
-      order.map((label) => labelLine(label, result, before, truth, state, changed)),
-    ),
+    el("ul", { class: "label-list" }, order.map((label) => labelLine(label, result, before, truth, state, changed))),
     chosen.kind === "ensemble" ? null : trace(result, chosen, state),
     nearView(chosen, state),
   ];
@@ -85,7 +72,7 @@ function setterLine(result, label) {
   const rule = result.setter[label];
   return rule < 0
     ? el("span", { class: "soft" }, "default")
-    : button(`rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" });
+    : ruleLink(rule, `rule ${whole(rule + 1)}`);
 }
 
 function flipView(flip, state, changed) {
@@ -107,7 +94,7 @@ function flipView(flip, state, changed) {
       "div",
       { class: "flip card" },
       el("h4", { tabindex: "-1" }, `Searching the smallest change for ${name}`),
-      el("p", { class: "soft" }, el("span", { class: "tried" }, "0"), " possibilities tried"),
+      soft(el("span", { class: "tried" }, "0"), " possibilities tried"),
       close,
     );
   if (!flip.changes) {
@@ -139,7 +126,7 @@ function flipView(flip, state, changed) {
         ),
       ),
     ),
-    el("p", { class: "soft" }, `No smaller change does it: fewest features first, then fewest thresholds crossed.`),
+    soft(`No smaller change does it: fewest features first, then fewest thresholds crossed.`),
     el("p", { class: "row" }, button("Apply", apply, { class: "primary" }), close),
   );
 }
@@ -158,7 +145,7 @@ function trace(result, chosen, state) {
               el(
                 "li",
                 {},
-                button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
+                ruleLink(rule),
                 " fired",
                 " and set ",
                 newly.slice(0, 10).map((label) => [chip(data.labels[label], result.labels[label]), " "]),
@@ -167,14 +154,9 @@ function trace(result, chosen, state) {
               ),
             ),
         )
-      : el("p", { class: "soft" }, "No rule fired; every label has its default."),
+      : soft("No rule fired; every label has its default."),
     idle.length > 0 &&
-      el(
-        "p",
-        { class: "soft" },
-        `${plural(idle.length, "more rule")} fired, but their labels were set already: `,
-        ruleLinks(idle),
-      ),
+      soft(`${plural(idle.length, "more rule")} fired, but their labels were set already: `, ruleLinks(idle)),
   ];
 }
 
@@ -200,7 +182,7 @@ function nearView(chosen, state) {
           el(
             "li",
             {},
-            button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
+            ruleLink(rule),
             missingWords(failed, state.values),
             " to make it ",
             news.slice(0, 6).map(([label, value]) => [chip(data.labels[label], value), " "]),

@@ -6,7 +6,7 @@ function overview() {
   const chosen = model();
   return [
     el("h2", { tabindex: "-1" }, "Overview"),
-    el("p", { class: "lead" }, leadSentence(chosen)),
+    lead(leadSentence(chosen)),
     warningBox(chosen),
     data.parts.length > 0 && scoreTiles(chosen),
     el("div", { class: "grid two" }, howToRead(chosen), shape(chosen)),
@@ -29,44 +29,12 @@ function leadSentence(chosen) {
 }
 
 function warningBox(chosen) {
-  if (!chosen.warnings.length && !data.notes.length && !data.findings.length) return null;
-  return el(
-    "div",
-    { class: "notes" },
-    chosen.warnings.length > 0 &&
-      el(
-        "section",
-        { class: "note warn", "aria-label": "Warnings" },
-        el("h3", {}, plural(chosen.warnings.length, "warning")),
-        el(
-          "ul",
-          {},
-          chosen.warnings.map((text) => el("li", {}, text)),
-        ),
-      ),
-    data.findings.length > 0 &&
-      el(
-        "section",
-        { class: "note warn", "aria-label": "Findings" },
-        el("h3", {}, "About the data"),
-        el(
-          "ul",
-          {},
-          data.findings.map((text) => el("li", {}, text)),
-        ),
-      ),
-    data.notes.length > 0 &&
-      el(
-        "section",
-        { class: "note", "aria-label": "Notes" },
-        el("h3", {}, "About this page"),
-        el(
-          "ul",
-          {},
-          data.notes.map((text) => el("li", {}, text)),
-        ),
-      ),
-  );
+  const boxes = [
+    noteBox("Warnings", chosen.warnings, "note warn", plural(chosen.warnings.length, "warning")),
+    noteBox("Findings", data.findings, "note warn", "About the data"),
+    noteBox("Notes", data.notes, "note", "About this page"),
+  ];
+  return boxes.some(Boolean) && el("div", { class: "notes" }, boxes);
 }
 
 function scoreTiles(chosen) {
@@ -91,17 +59,15 @@ function scoreTiles(chosen) {
         { class: gain > 0 ? "gain" : "loss" },
         `${gain > 0 ? "▲ +" : gain < 0 ? "▼ −" : "= "}${score(Math.abs(gain))} against ${simple} ${score(base)}`,
       ),
-      el("p", { class: "soft" }, MEASURE_HELP[name]),
+      soft(MEASURE_HELP[name]),
     );
   });
   const full = Object.keys(MEASURE_WORDS).map((name) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, MEASURE_WORDS[name]),
-      data.parts.map((_, at) => el("td", {}, score(chosen.parts[at].scores[name]))),
+    rowOf(
+      MEASURE_WORDS[name],
+      ...data.parts.map((_, at) => score(chosen.parts[at].scores[name])),
       el("td", { class: "soft" }, part.interval[name].map(score).join(" to ")),
-      Object.values(part.simple).map((scores) => el("td", { class: "soft" }, score(scores[name]))),
+      ...Object.values(part.simple).map((scores) => el("td", { class: "soft" }, score(scores[name]))),
     ),
   );
   const head = [
@@ -120,11 +86,7 @@ function scoreTiles(chosen) {
       {},
       el("summary", {}, "All measures"),
       table("All measures", head, full, { class: "numbers" }),
-      el(
-        "p",
-        { class: "soft" },
-        `0/0 counts 0; for Hamming loss lower is better. The interval comes from resampling the examples of the ${data.parts[lastPart].title.toLowerCase()}. Three simple models, fitted on ${data.parts[0].unseen ? "four fifths of these examples at a time" : `the ${data.parts[0].title.toLowerCase()}`}, are scored beside it. Majority: every label always gets its more frequent value. Label set: every example gets the most frequent set of labels. One rule per label: a label is present where the one condition with the highest F1 holds.`,
-      ),
+      soft(`0/0 counts 0; for Hamming loss lower is better. The interval comes from resampling the examples of the ${data.parts[lastPart].title.toLowerCase()}. Three simple models, fitted on ${data.parts[0].unseen ? "four fifths of these examples at a time" : `the ${data.parts[0].title.toLowerCase()}`}, are scored beside it. Majority: every label always gets its more frequent value. Label set: every example gets the most frequent set of labels. One rule per label: a label is present where the one condition with the highest F1 holds.`),
     ),
   );
 }
@@ -161,7 +123,7 @@ function howToRead(chosen) {
       el(
         "div",
         { class: "sample" },
-        el("p", { class: "soft" }, `Rule ${at + 1}, for example:`),
+        soft(`Rule ${at + 1}, for example:`),
         el(
           "p",
           {},
@@ -174,34 +136,17 @@ function howToRead(chosen) {
         ruleHead(rule, () => ({})),
       ),
     chosen.kind === "ensemble"
-      ? el(
-          "p",
-          { class: "soft" },
-          weightChip([0, 1, 0, 0, 1.2], {}, "name"),
-          " speaks for the label, ",
-          weightChip([0, 0, 0, 0, -0.8], {}, "name"),
-          " speaks against it.",
-        )
-      : el(
-          "p",
-          { class: "soft" },
-          chip("name", 1),
-          " the label is predicted present, ",
-          chip("name", 0),
-          " it is predicted absent.",
-        ),
+      ? soft(
+        weightChip([0, 1, 0, 0, 1.2], {}, "name"),
+        " speaks for the label, ",
+        weightChip([0, 0, 0, 0, -0.8], {}, "name"),
+        " speaks against it.",
+      )
+      : soft(chip("name", 1), " the label is predicted present, ", chip("name", 0), " it is predicted absent."),
     chosen.rules.some((other) => other.stop) &&
-      el(
-        "p",
-        { class: "soft" },
-        "A rule marked “stops here” ends the list for the examples it sets a label of: no later rule is tried for them.",
-      ),
+      soft("A rule marked “stops here” ends the list for the examples it sets a label of: no later rule is tried for them."),
     chosen.full &&
-      el(
-        "p",
-        { class: "soft" },
-        "This list makes full predictions: a rule that fires sets all labels outside its head to absent.",
-      ),
+      soft("This list makes full predictions: a rule that fires sets all labels outside its head to absent."),
   );
 }
 
@@ -300,13 +245,7 @@ function built(chosen) {
 }
 
 function dataTable() {
-  const row = (words, cell) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, words),
-      data.parts.map((part) => el("td", {}, cell(part))),
-    );
+  const row = (words, cell) => rowOf(words, ...data.parts.map(cell));
   return el(
     "section",
     {},
@@ -341,9 +280,7 @@ function howItWasMade(chosen) {
     table(
       "Options and provenance",
       ["Option", "Value"],
-      entries.map(([name, value]) =>
-        el("tr", {}, el("th", { scope: "row" }, name.replaceAll("_", " ")), el("td", {}, String(value))),
-      ),
+      entries.map(([name, value]) => rowOf(name.replaceAll("_", " "), String(value))),
     ),
   );
 }

@@ -40,6 +40,10 @@ const examples = {
   },
 };
 
+// Parts of the data by number; without data, what the learner recorded stands for one.
+const partNumbers = () => (data.parts.length ? [...data.parts.keys()] : [-1]);
+const partTitles = () => (data.parts.length ? data.parts.map((part) => part.title) : ["When learned"]);
+
 const predict = (index, values) => runOf(data.models[index])(data.models[index], values);
 const runOf = (which) => (which.kind === "ensemble" ? runEnsemble : runList);
 

@@ -7,7 +7,7 @@ function whatIf() {
   const results = el("div", { class: "outcome" });
   const said = el("p", { class: "sr", role: "status" });
   const inputs = el("div", { class: "inputs" });
-  const note = el("p", { class: "soft" });
+  const note = soft();
   const now = el("div", { class: "now" });
   const update = () => {
     const moved = [...state.values.keys()].filter((slot) => !Object.is(state.values[slot], state.original[slot]));
@@ -44,11 +44,7 @@ function whatIf() {
   update();
   return [
     el("h2", { tabindex: "-1" }, "What if"),
-    el(
-      "p",
-      { class: "lead" },
-      "Pick an example or type one, change its features, and watch the labels. The rules run in this page.",
-    ),
+    lead("Pick an example or type one, change its features, and watch the labels. The rules run in this page."),
     picker,
     note,
     el(
@@ -198,7 +194,7 @@ function featureInputs(state, update, redraw) {
     fill(
       list,
       visible.map((slots) => featureInput(slots, state, update)),
-      idle.length > 0 && el("p", { class: "note" }, `No rule tests ${idle.slice(0, 5).join(", ")}${idle.length > 5 ? " …" : ""}.`),
+      idle.length > 0 && note(`No rule tests ${idle.slice(0, 5).join(", ")}${idle.length > 5 ? " …" : ""}.`),
       rest > 0 &&
         button(
           `Show ${whole(rest)} more features`,
@@ -215,7 +211,7 @@ function featureInputs(state, update, redraw) {
   return [
     order.length > 8 && field("Find a feature", find),
     list,
-    !order.length && el("p", { class: "note" }, "No rule tests a feature."),
+    !order.length && note("No rule tests a feature."),
     untestedFeatures(order),
   ];
 }
@@ -238,7 +234,7 @@ function untestedFeatures(order) {
           ? "1 other feature: no rule tests it, so it changes nothing"
           : `${whole(total)} other features: no rule tests them, so they change nothing`,
       ),
-      el("p", { class: "soft" }, names.join(", "), total > names.length && ` and ${whole(total - names.length)} more`),
+      soft(names.join(", "), total > names.length && ` and ${whole(total - names.length)} more`),
     )
   );
 }
@@ -257,15 +253,12 @@ function featureInput(slots, state, update) {
   const feature = data.features[slot];
   const picture = el("div", { class: "where" });
   const box = el("div", { class: "feature" });
-  const parts = el("p", { class: "soft" });
+  const parts = soft();
   const redraw = () => {
     const value = state.values[slot];
     fill(picture, histogram(feature, { marks: thresholdsOf(slot), value, wide: 220, high: 34, stretch: true }));
     fill(parts, slots.length > 1 && partsText(slots, state.values));
-    box.classList.toggle(
-      "changed",
-      slots.some((one) => !Object.is(state.values[one], state.original[one])),
-    );
+    box.classList.toggle("changed", slots.some((one) => !Object.is(state.values[one], state.original[one])));
   };
   const set = (value) => {
     for (const one of slots) state.values[one] = partOf(value, data.features[one].part);

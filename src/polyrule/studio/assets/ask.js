@@ -18,7 +18,6 @@ function showRows(wanted) {
 }
 
 function askSection() {
-  if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "Ask"), studio.ready ? needModel() : needData()];
   const asked = (studio.asked ??= { part: "0", filter: "wrong", label: "", rule: "", start: 0 });
   if (Number(asked.rule) >= model().rules.length) asked.rule = "";
   const chosen = new Set();
@@ -34,9 +33,9 @@ function askSection() {
   again();
   return [
     el("h2", { tabindex: "-1" }, "Ask"),
-    el("p", { class: "lead" }, "Look at examples, see why they get their labels, and ask for rules that would set them right."),
+    lead("Look at examples, see why they get their labels, and ask for rules that would set them right."),
     controls,
-    asked.part === "1" && el("p", { class: "note" }, "These examples are held out. Looking is fine; the more you change rules after looking here, the less the held-out scores mean."),
+    asked.part === "1" && note("These examples are held out. Looking is fine; the more you change rules after looking here, the less the held-out scores mean."),
     answers,
     rows,
   ];
@@ -100,10 +99,10 @@ const loadRows = trying(async (asked, box, chosen, again, answers) => {
     el("div", { class: "row actions" },
       asked.part === "0" && found.total > 0 && suggest,
       found.total > 0 && shared,
-      asked.part === "1" && el("p", { class: "soft" }, "Rules are suggested for training examples only.")),
+      asked.part === "1" && soft("Rules are suggested for training examples only.")),
     rows.length
       ? table("Examples", [el("th", { scope: "col" }, every), "Example", "Predicted", "Truth differs"], rows, { class: "examples-table" })
-      : el("p", { class: "note" }, "There are no such examples."),
+      : note("There are no such examples."),
     el("p", { class: "row" },
       found.total > rows.length && [button("Earlier", to(Math.max(0, asked.start - 25)), { disabled: asked.start === 0 }), button("Later", to(end), { disabled: end >= found.total })],
       el("span", { class: "soft", role: "status" }, rows.length ? `${whole(asked.start + 1)} to ${whole(end)} of ${plural(found.total, "example")}` : "")),
@@ -134,7 +133,7 @@ const askSuggest = trying(async (asked, chosen, box) => {
   fill(box, el("section", { class: "card", "aria-label": "Suggested rules" }, el("h3", { tabindex: "-1" }, "Suggested rules"),
     suggestions.length
       ? [
-          el("p", { class: "soft" }, "Grown from the training examples alone, placed where they take effect. “Spoilt” counts labels that are right now and would not be."),
+          soft("Grown from the training examples alone, placed where they take effect. “Spoilt” counts labels that are right now and would not be."),
           el("ol", { class: "offers" }, suggestions.map((one, at) => el("li", {}, el("p", { class: "as-text" }, one.text), effectWords(one.effect), button("Add", () => change(one.step, "Added a suggested rule"), { "aria-label": `Add suggestion ${at + 1}` })))),
         ]
       : el("p", {}, "No rule would raise micro F1 on the training data. Choose other examples, or look at single ones.")));
@@ -146,15 +145,10 @@ const askShared = trying(async (asked, chosen, box) => {
   fill(box, el("section", { class: "card", "aria-label": "Shared rules" }, el("h3", { tabindex: "-1" }, "Rules they share"),
     rules.length
       ? table("Rules that fire on these examples", ["Rule", "Says", "Fires on", "Elsewhere"], rules.slice(0, 20).map((one) => el("tr", {},
-          el("th", { scope: "row" }, button(`Rule ${whole(one.rule + 1)}`, () => openRule(one.rule), { class: "link" })),
+          el("th", { scope: "row" }, ruleLink(one.rule)),
           el("td", { class: "words-cell" }, model().rules[one.rule].text),
           el("td", {}, meter(one.rows / one.of), `${whole(one.rows)} of ${whole(one.of)}`),
           el("td", {}, whole(one.elsewhere)))))
       : el("p", {}, "No rule fires on any of them: every label has its default.")));
   box.querySelector("h3").focus();
 });
-
-function whatIfSection() {
-  if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "What if"), studio.ready ? needModel() : needData()];
-  return whatIf();
-}

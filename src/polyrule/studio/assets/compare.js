@@ -3,8 +3,7 @@
 function compareSection() {
   const { versions, at } = studio.history;
   const heading = el("h2", { tabindex: "-1" }, "Compare");
-  if (!studio.hasModel) return [heading, studio.ready ? needModel() : needData()];
-  if (versions.length < 2) return [heading, el("p", { class: "note" }, "There is one version so far. Change a rule or learn again, then compare."), lastWord()];
+  if (versions.length < 2) return [heading, note("There is one version so far. Change a rule or learn again, then compare."), lastWord()];
   const wish = (studio.compared ??= {});
   if (!(wish.second < versions.length)) wish.second = at;
   if (!(wish.first < versions.length)) wish.first = versions[at].parent ?? (at ? 0 : 1);
@@ -17,7 +16,7 @@ function compareSection() {
     return field(words, control, { class: "field grow" });
   };
   loadComparison(wish, box);
-  return [heading, el("p", { class: "lead" }, "Two versions of the model, on the same held-out examples."), el("div", { class: "filters" }, pick("first", "First"), pick("second", "Second")), box, lastWord()];
+  return [heading, lead("Two versions of the model, on the same held-out examples."), el("div", { class: "filters" }, pick("first", "First"), pick("second", "Second")), box, lastWord()];
 }
 
 // Changes since the model at hand was learned or opened: each may have been made because of the held-out scores.
@@ -32,13 +31,16 @@ function changesMade() {
 }
 
 const tunedWords = () =>
-  changesMade() > 2 && el("p", { class: "note" }, `${plural(changesMade(), "change")} so far, with the held-out scores in sight: whoever keeps what raises them fits rules to these examples, and the scores flatter. `, button("Judge it on a file of its own", () => go("compare", true), { class: "link" }));
+  changesMade() > 2 && note(
+    `${plural(changesMade(), "change")} so far, with the held-out scores in sight: whoever keeps what raises them fits rules to these examples, and the scores flatter. `,
+    button("Judge it on a file of its own", () => go("compare", true), { class: "link" }),
+  );
 
 // Scores on a file that nobody has seen: the only ones that are not tuned to.
 function lastWord() {
   const box = el("div", { class: "grid" });
   return el("section", { class: "card", "aria-label": "A last word" }, el("h3", {}, "A last word"),
-    el("p", { class: "soft" }, "The held-out examples were in sight while rules were changed. For scores to report, drop a second file with the same columns that nobody has looked at. It is scored and forgotten; drop it once, at the end."),
+    soft("The held-out examples were in sight while rules were changed. For scores to report, drop a second file with the same columns that nobody has looked at. It is scored and forgotten; drop it once, at the end."),
     el("details", {}, el("summary", {}, "Judge the model on a fresh file"), dropZone("fresh", (answer) => drawJudged(answer, box))),
     box);
 }
@@ -71,11 +73,11 @@ const loadComparison = trying(async (wish, box) => {
     el("section", { class: "card", "aria-label": "From the first to the second" }, el("h3", {}, "From the first to the second"), effectWords(found.effect)),
     el("div", { class: "grid two" }, [0, 1].map((side) =>
       el("section", { class: "card", "aria-label": `Only in ${names[side]}` }, el("h3", {}, `Only in ${names[side]}`),
-        own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", { class: "as-text" }, text))) : el("p", { class: "soft" }, "No rule of its own.")))),
-    el("p", { class: "soft" }, `${plural(found.same.length, "rule")} in both.`),
+        own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", { class: "as-text" }, text))) : soft("No rule of its own.")))),
+    soft(`${plural(found.same.length, "rule")} in both.`),
     found.rows.map((entries, part) => entries.length > 0 && el("section", { class: "card", "aria-label": `Decided otherwise: ${data.parts[part].title}` },
       el("h3", {}, `Decided otherwise: ${data.parts[part].title.toLowerCase()}`),
-      found.effect[part].rows > entries.length && el("p", { class: "soft" }, `The first ${entries.length} of ${whole(found.effect[part].rows)}.`),
+      found.effect[part].rows > entries.length && soft(`The first ${entries.length} of ${whole(found.effect[part].rows)}.`),
       table(`Examples decided otherwise, ${data.parts[part].title}`, ["Example", ...names], entries.map((one) =>
         el("tr", {}, el("th", { scope: "row" }, one.name),
           [1, 2].map((side) => el("td", {}, el("div", { class: "chips" }, one.labels.map((entry) => chip(data.labels[entry[0]], entry[side], { class: entry[3] === 2 ? "" : entry[side] === entry[3] ? "is-right" : "is-wrong" }))))))))))

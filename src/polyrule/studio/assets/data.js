@@ -48,8 +48,8 @@ function dropZone(part = "train", then = taken) {
         },
       },
     },
-    el("p", { class: "lead" }, studio.waiting ? `Drop the table that the model's ${plural(studio.waiting, "rule")} are about.` : "Drop a table here."),
-    el("p", { class: "soft" }, "CSV, TSV, Parquet, ARFF, JSON lines or xlsx. One row per example, one column per feature or label. Nothing leaves this machine."),
+    lead(studio.waiting ? `Drop the table that the model's ${plural(studio.waiting, "rule")} are about.` : "Drop a table here."),
+    soft("CSV, TSV, Parquet, ARFF, JSON lines or xlsx. One row per example, one column per feature or label. Nothing leaves this machine."),
     button("Choose a file", () => input.click(), { class: "primary" }),
     input,
   );
@@ -58,7 +58,7 @@ function dropZone(part = "train", then = taken) {
 
 const send = trying(async (file, part, then) => {
   announce("Reading the table.");
-  fill(alertBox, el("p", { class: "note" }, `Reading ${file.name} …`));
+  fill(alertBox, note(`Reading ${file.name} …`));
   const address = `api/upload?name=${encodeURIComponent(file.name)}&part=${part}`;
   const answer = await reach(address, {
     method: "POST",
@@ -103,14 +103,10 @@ const drawColumns = trying(async (box) => {
   };
   fill(
     box,
-    el(
-      "p",
-      { class: "lead" },
-      `${seen.file}: ${plural(seen.examples, "example")}, ${plural(seen.total, "column")}. Say which columns the rules shall predict.`,
-    ),
+    lead(`${seen.file}: ${plural(seen.examples, "example")}, ${plural(seen.total, "column")}. Say which columns the rules shall predict.`),
     seen.sheets.length > 0 && sheetChooser(seen),
-    seen.findings.length > 0 && el("section", { class: "note warn", "aria-label": "Findings" }, el("ul", {}, seen.findings.map((text) => el("li", {}, text)))),
-    seen.named.length > 0 && el("p", { class: "note" }, `The file itself names the labels: ${seen.named.join(", ")}.`),
+    noteBox("Findings", seen.findings),
+    seen.named.length > 0 && note(`The file itself names the labels: ${seen.named.join(", ")}.`),
     chooser,
     columnTools(box, plan),
     table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], seen.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
@@ -282,7 +278,7 @@ function heldOutCard(plan) {
     "section",
     { class: "card" },
     el("h3", {}, "Held out"),
-    el("p", { class: "soft" }, "A part of the examples is set aside now and never learned from. What the model is worth is measured there."),
+    soft("A part of the examples is set aside now and never learned from. What the model is worth is measured there."),
     studio.columns.second
       ? el("p", {}, "Held-out examples come from ", el("b", {}, studio.columns.second), ".")
       : [field(["Share held out: ", text], slider), el("details", {}, el("summary", {}, "Take them from a second file"), dropZone("test"))],
@@ -314,7 +310,7 @@ function readyCard() {
           studio.findings.length > 0 && el("details", { open: studio.findings.length < 4 }, el("summary", {}, plural(studio.findings.length, "finding")), el("ul", { class: "plain" }, studio.findings.map((one) => el("li", {}, one)))),
           el("p", { class: "row" }, button("Learn rules", () => go("learn"), { class: "primary" }), el("span", { class: "soft" }, "or change the columns above and set a part aside again.")),
         ]
-      : el("p", { class: "soft" }, "You can change everything about the columns later; a new history then begins."),
+      : soft("You can change everything about the columns later; a new history then begins."),
     confirm,
     el("p", {}, button("Drop another table", () => endsHistory(confirm, drop_another), { class: "quiet" })),
   );

@@ -35,7 +35,7 @@ function openEditor(number) {
   const scored = model().kind === "ensemble";
   const draft = { rule: number, weights: new Map(rule.head.map(([label, , , , weight]) => [label, weight])), body: structuredClone(rule.body), step: null };
   const conditions_box = el("div", { class: "grid" });
-  const unchanged = () => el("p", { class: "soft" }, "Nothing has changed yet.");
+  const unchanged = () => soft("Nothing has changed yet.");
   const effect = el("div", { class: "effects" }, unchanged()); // from the first: what comes later would move what is below it
   const said_box = el("p", { class: "sr", role: "status" });
   const apply = button("Apply", async () => {
@@ -64,7 +64,7 @@ function openEditor(number) {
     refocused();
     count();
   };
-  const lists = el("div", { class: "grid" }, el("p", { class: "soft" }, "Looking for conditions …"));
+  const lists = el("div", { class: "grid" }, soft("Looking for conditions …"));
   openDrawer(
     `Change rule ${whole(number + 1)}`,
     () => openEditor(number),
@@ -103,8 +103,8 @@ const suggestConditions = trying(async (number, box) => {
   fill(
     box,
     el("section", { class: "card", "aria-label": "Add a condition" }, el("h3", {}, "Add a condition"),
-      found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : el("p", { class: "soft" }, "No further condition would raise micro F1 on the training data.")),
-    found.widen.length > 0 && el("section", { class: "card", "aria-label": "Add an alternative" }, el("h3", {}, "Add an alternative"), el("p", { class: "soft" }, "The rule then applies where either holds: “any of”."), el("ol", { class: "offers" }, found.widen.map((one) => entry(one, "Take")))),
+      found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : soft("No further condition would raise micro F1 on the training data.")),
+    found.widen.length > 0 && el("section", { class: "card", "aria-label": "Add an alternative" }, el("h3", {}, "Add an alternative"), soft("The rule then applies where either holds: “any of”."), el("ol", { class: "offers" }, found.widen.map((one) => entry(one, "Take")))),
     found.drop.length > 0 && el("section", { class: "card", "aria-label": "Drop a condition" }, el("h3", {}, "Drop a condition"), el("ol", { class: "offers" }, found.drop.map((one) => entry(one, "Drop")))),
   );
 });

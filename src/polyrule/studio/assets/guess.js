@@ -50,7 +50,7 @@ function candidates(seen, plan, changed) {
       } } });
       return el("label", { class: "check" }, box, ` ${shown}`);
     })),
-    el("p", { class: "soft" }, "They hold 0 and 1, or yes and no. The others are learned from. A column with several values, or with tags, can be chosen below: each value is then a label."));
+    soft("They hold 0 and 1, or yes and no. The others are learned from. A column with several values, or with tags, can be chosen below: each value is then a label."));
 }
 
 function setupOf(plan) {

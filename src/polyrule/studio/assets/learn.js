@@ -11,7 +11,6 @@ const SIMPLICITIES = [0.25, 0.5, 0.7, 1, 1.5, 2, 3, 5];
 const NO_LIMIT = 41;
 
 function learnSection() {
-  if (!studio.ready) return [el("h2", { tabindex: "-1" }, "Learn"), needData()];
   const wish = (studio.wish ??= { kind: "list", max_rules: NO_LIMIT, max_conditions: 3, simplicity: 3, balance: 2, points: 5, pinned: true });
   const form = el("form", { class: "card sliders", on: { submit: (event) => event.preventDefault() } });
   const progress = el("div", { class: "progress", "aria-live": "off" });
@@ -22,14 +21,17 @@ function learnSection() {
   compareWithOthers(others);
   return [
     el("h2", { tabindex: "-1" }, "Learn"),
-    el("p", { class: "lead" }, `From ${plural(studio.examples[0], "example")}; ${whole(studio.examples[1])} others are held out to test what was learned.`),
-    studio.findings.length > 0 && !studio.hasModel && el("section", { class: "note warn", "aria-label": "Findings" }, el("ul", {}, studio.findings.map((text) => el("li", {}, text)))),
+    lead(`From ${plural(studio.examples[0], "example")}; ${whole(studio.examples[1])} others are held out to test what was learned.`),
+    !studio.hasModel && noteBox("Findings", studio.findings),
     el("div", { class: "grid two" }, el("div", { class: "grid" }, progress, form), el("section", { class: "card", "aria-label": "Scores" }, others)),
   ];
 }
 
-const needData = () => el("p", { class: "note" }, "First drop a table and say which columns are labels. ", button("To the data", () => go("data"), { class: "link" }));
-const needModel = () => el("p", { class: "note" }, "There is no model yet. ", button("To learning", () => go("learn"), { class: "link" }));
+const needData = () => note(
+  "First drop a table and say which columns are labels. ",
+  button("To the data", () => go("data"), { class: "link" }),
+);
+const needModel = () => note("There is no model yet. ", button("To learning", () => go("learn"), { class: "link" }));
 
 function learnForm(wish, redraw, progress) {
   const range = (words, name, low, high, shown) => {
@@ -130,7 +132,7 @@ const compareWithOthers = trying(async (box) => {
         SHOWN_SCORES.map((name) => el("td", {}, el("b", {}, score(one.scores[name])), one.interval && el("div", { class: "soft nowrap" }, `${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
     fill(box,
       el("h3", {}, "Compared with others"),
-      el("p", { class: "soft" }, "Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little; a forest shows what is possible if nobody needs to read it."),
+      soft("Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little; a forest shows what is possible if nobody needs to read it."),
       table("Scores of the model and of others", ["Model", ...SHOWN_SCORES.map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }),
       waiting && el("p", { class: "soft", role: "status" }, waiting));
   };

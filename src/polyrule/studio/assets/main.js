@@ -33,15 +33,25 @@ addEventListener("keydown", (event) => {
   } else if (studio.history.undo) undo();
 });
 
+// A section that needs data, and most need a model, says so until there is one.
+const needing = (aModel, id, words, draw) => [
+  id,
+  words,
+  () => {
+    const lack = !studio.ready ? needData() : aModel && !studio.hasModel ? needModel() : null;
+    return lack ? [el("h2", { tabindex: "-1" }, words), lack] : draw();
+  },
+];
+
 build([
   ["data", "Data", dataSection],
-  ["learn", "Learn", learnSection],
-  ["rules", "Rules", workSection],
-  ["labels", "Labels", labelsWhole],
-  ["ask", "Ask", askSection],
-  ["whatif", "What if", whatIfSection],
-  ["compare", "Compare", compareSection],
-  ["save", "Save", saveSection],
+  needing(false, "learn", "Learn", learnSection),
+  needing(true, "rules", "Rules", workSection),
+  needing(true, "labels", "Labels", labelsWhole),
+  needing(true, "ask", "Ask", askSection),
+  needing(true, "whatif", "What if", whatIf),
+  needing(true, "compare", "Compare", compareSection),
+  needing(true, "save", "Save", saveSection),
 ]);
 app.section = named() ?? "data";
 fill(document.getElementById("foot"), "Nothing leaves this machine: the studio answers this browser alone.");

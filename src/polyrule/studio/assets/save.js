@@ -14,15 +14,14 @@ const SAVED = [
 ];
 
 function saveSection() {
-  if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "Save"), studio.ready ? needModel() : needData()];
   const opened = studio.history.versions[0]?.what === "opened a model";
   const made = SAVED.filter(([name]) => name !== "model.onnx" || studio.onnx);
   const files = opened ? [...made, ["opened.json", "The model as it was opened", "which the script begins with"]] : made;
   return [
     el("h2", { tabindex: "-1" }, "Save"),
-    el("p", { class: "lead" }, studio.project ? `The work itself is saved after every change, in ${studio.project}. Take away what you need:` : "Take away what you need:"),
+    lead(studio.project ? `The work itself is saved after every change, in ${studio.project}. Take away what you need:` : "Take away what you need:"),
     el("ul", { class: "files" }, files.map(([name, words, help]) => el("li", {}, el("a", { href: `save/${name}`, download: name, class: "file" }, el("b", {}, words), el("span", { class: "soft" }, name)), el("span", { class: "soft" }, help)))),
-    !studio.onnx && el("p", { class: "soft" }, "For ONNX, too, install its package beside polyrule: pip install \"polyrule[onnx]\"."),
+    !studio.onnx && soft("For ONNX, too, install its package beside polyrule: pip install \"polyrule[onnx]\"."),
     historyList(),
   ];
 }
@@ -32,14 +31,14 @@ function historyList() {
   const path = new Set();
   for (let number = at; number !== null && number >= 0; number = versions[number].parent) path.add(number);
   return el("section", { class: "card", "aria-label": "History" }, el("h3", {}, "History"),
-    el("p", { class: "soft" }, "Every version stays. Going back and changing something begins a branch; nothing is lost."),
+    soft("Every version stays. Going back and changing something begins a branch; nothing is lost."),
     el("ol", { class: "history", reversed: true }, [...versions].reverse().slice(0, 300).map((one) =>
       el("li", { class: one.number === at ? "here" : path.has(one.number) ? "on-path" : "aside", value: one.number + 1 },
         el("p", {}, one.what, one.number === at && [" ", el("span", { class: "badge" }, "at hand")], !path.has(one.number) && [" ", el("span", { class: "badge" }, "another branch")]),
         one.why && el("p", { class: "why" }, `Why: ${one.why}`),
         el("p", { class: "soft row" }, `${one.by ? `${one.by}, ` : ""}${new Date(one.when).toLocaleString()}, ${plural(one.rules, "rule")}`,
           one.number !== at && button("Go to this version", () => goToVersion(one.number), { class: "quiet small", "data-focus": `go-${one.number}`, "aria-label": `Go to version ${one.number + 1}` }))))),
-    versions.length > 300 && el("p", { class: "soft" }, "The latest 300 versions are shown."));
+    versions.length > 300 && soft("The latest 300 versions are shown."));
 }
 
 const goToVersion = trying(async (version) => {

@@ -4,7 +4,6 @@ const CARDS = 40;
 
 function workSection() {
   studio.joins = new Set();
-  if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "Rules"), studio.ready ? needModel() : needData()];
   const chosen = model();
   const cards = el("div", { class: "results" });
   let shown = Math.max(CARDS, studio.shownCards ?? 0);
@@ -29,19 +28,19 @@ function workSection() {
     el("h2", { tabindex: "-1" }, "Rules"),
     scoreStrip(),
     tunedWords(),
-    studio.warnings?.length > 0 && el("section", { class: "note warn", "aria-label": "Warnings" }, el("ul", {}, studio.warnings.map((text) => el("li", {}, text)))),
+    noteBox("Warnings", studio.warnings),
     el("div", { class: "filters work-tools" },
       el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" })),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
-    chosen.rules.length ? cards : el("p", { class: "note" }, "There are no rules. Write one, or learn again."),
+    chosen.rules.length ? cards : note("There are no rules. Write one, or learn again."),
     defaultsWords(chosen),
   ];
 }
 
 function defaultsWords(chosen) {
-  if (chosen.kind === "ensemble") return el("p", { class: "note" }, decisionWords(chosen));
+  if (chosen.kind === "ensemble") return note(decisionWords(chosen));
   const present = data.labels.filter((_, label) => chosen.defaults[label]);
-  return el("p", { class: "note" }, present.length ? `Where no rule sets them, these labels are present: ${present.join(", ")}.` : "Labels that no rule sets are absent.");
+  return note(present.length ? `Where no rule sets them, these labels are present: ${present.join(", ")}.` : "Labels that no rule sets are absent.");
 }
 
 function scoreStrip() {
@@ -85,7 +84,7 @@ function drawJoining(box) {
   box.hidden = !rules.length;
   if (box.hidden) return fill(box);
   const name = el("input", { type: "text", maxlength: "200", placeholder: "optional" });
-  const effect = el("div", { class: "effects", role: "status" }, rules.length < 2 && el("p", { class: "soft" }, "Choose another rule that differs from this one in one condition: both become one rule with “any of”."));
+  const effect = el("div", { class: "effects", role: "status" }, rules.length < 2 && soft("Choose another rule that differs from this one in one condition: both become one rule with “any of”."));
   const step = () => ({ do: "join", rules, ...(name.value.trim() ? { name: name.value.trim() } : {}) });
   const join = button("Join into “any of”", () => change(step(), `Joined ${rules.length} rules`), { class: "primary", disabled: true });
   fill(box, el("section", { class: "card", "aria-label": "Join rules" }, el("h3", {}, `Chosen: ${rules.map((rule) => `rule ${rule + 1}`).join(", ")}`),
@@ -115,7 +114,7 @@ function openNote(number) {
     el("p", { class: "soft as-text" }, rule.text),
     field("Name", name),
     field("Comment", comment),
-    el("p", { class: "soft" }, "Both are saved with the model and shown in its report."),
+    soft("Both are saved with the model and shown in its report."),
     el("div", { class: "row" }, button("Save", async () => {
       drawer.close();
       await change({ do: "note", rule: number, name: name.value, comment: comment.value }, `Named rule ${number + 1}`);
@@ -134,7 +133,6 @@ const openLabelWhole = trying(async (label) => {
 });
 
 function labelsWhole() {
-  if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "Labels"), studio.ready ? needModel() : needData()];
   if (model().graph) return labelsSection();
   const box = el("div", { class: "grid" }, el("h2", { tabindex: "-1" }, "Labels"));
   loadLabels().then(() => {

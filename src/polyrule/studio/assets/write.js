@@ -55,7 +55,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
     mark(-1);
     if (!input.value.includes("<-") || input.value.trim() === start.trim()) {
       apply.disabled = true;
-      fill(effect, el("p", { class: "soft" }, scored ? "A rule is written: label +2, label -1 <- condition, condition. Points that speak against a label are negative." : "A rule is written: label, label <- condition, condition. An absent label has ¬ or ! before it."));
+      fill(effect, soft(scored ? "A rule is written: label +2, label -1 <- condition, condition. Points that speak against a label are negative." : "A rule is written: label, label <- condition, condition. An absent label has ¬ or ! before it."));
       return;
     }
     try {
@@ -96,7 +96,7 @@ function openWriter() {
   openDrawer(
     "Write a rule",
     openWriter,
-    el("p", { class: "soft" }, "Names of labels and features are offered while you type; choose with the arrow keys and Enter."),
+    soft("Names of labels and features are offered while you type; choose with the arrow keys and Enter."),
     ruleWriter("", (text) => ({ do: "insert", at: Number(place.value), text }), "Add the rule", "Added a rule", place),
   );
   drawer.querySelector("textarea").focus();
