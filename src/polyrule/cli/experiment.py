@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polyrule.cli.output import progress_bar
 from polyrule.errors import PolyruleError
 
 if TYPE_CHECKING:
@@ -100,18 +101,9 @@ def _run(
     if as_json or not sys.stderr.isatty():
         run_experiment(spec, folder, workers, retry, chosen, _print_json if as_json else _print_line)
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with progress_bar(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), transient=False) as bar:
         task = bar.add_task(spec.name, total=None)
 
         def show(progress: Progress) -> None:

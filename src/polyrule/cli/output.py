@@ -124,23 +124,25 @@ def wrap_line(line: str, width: int, indent: int = 6) -> str:
     return "\n".join(wrapped).replace(_GLUE, " ")
 
 
+def progress_bar(*columns: Any, transient: bool = True) -> Any:
+    """Return a bar on standard error with these columns between what is done and the time."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    shown = (TextColumn("{task.description}"), *columns, TimeElapsedColumn())
+    return Progress(*shown, console=Console(stderr=True), transient=transient)
+
+
 @contextlib.contextmanager
 def learning_progress(quiet: bool) -> Iterator[Any]:
     """Give a callback for the learner; None where nobody watches, so that nothing is written into pipes and files."""
     if quiet or not on_terminal():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=12),  # a line of 80 characters has room for the rest
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rules]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    narrow = BarColumn(bar_width=12)  # a line of 80 characters has room for the rest
+    with progress_bar(narrow, TaskProgressColumn(), TextColumn("{task.fields[rules]}")) as bar:
         task = bar.add_task("learning", total=1.0, rules="0 rules")
 
         def show(progress: Any) -> None:
@@ -171,11 +173,9 @@ def counting_progress(text: str, total: int | None, quiet: bool = False) -> Iter
     if quiet or not on_terminal():
         yield lambda done: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress_bar(BarColumn(), MofNCompleteColumn()) as bar:
         task = bar.add_task(text, total=total)
         yield lambda done: bar.update(task, completed=done)
 

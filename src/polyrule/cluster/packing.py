@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import dask
@@ -64,7 +65,7 @@ def pack_collections(
         wait(encoded)
         return encoded
 
-    return Remote(features, bins, names, client, blocks, rows, weight)
+    return Remote(features, bins, names, (), client, blocks, rows, weight)
 
 
 def _map(client: Client, function: Callable[..., Any], pairs: list[Any], *shared: Any) -> list[Any]:
@@ -81,29 +82,15 @@ def _itself(value: Any) -> Any:
     return value
 
 
+@dataclass(frozen=True, eq=False)
 class Remote(Packed):
     """Packed data whose blocks lie on workers: only their number of rows is known here."""
-
-    def __init__(
-        self,
-        features: Any,
-        bins: Any,
-        names: Any,
-        client: Client,
-        encode: Callable[[], list[Any]],
-        rows: int,
-        weight: int,
-    ) -> None:
-        super().__init__(features, bins, names, ())
-        own = {"client": client, "encode": encode, "rows": rows, "weight": weight, "held": []}
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
 
     client: Client
     encode: Callable[[], list[Any]]
     rows: int
     weight: int
-    held: list[Any]
+    held: list[Any] = field(default_factory=list)
 
     def __len__(self) -> int:
         return self.rows
@@ -200,13 +187,13 @@ def _cuts(client: Client, pairs: list[Any], features: tuple[Feature, ...], max_b
     fences = [np.unique(np.concatenate([sample[j] for sample in samples])) for j in range(len(features))]
     counts = client.submit(add_up, _map(client, _between, pairs, fences), pure=False).result()
     wanted = []
-    for counted in counts.parts:
+    for counted in counts:
         running = np.cumsum(counted)
         places = np.searchsorted(running, ranks(int(running[-1]), max_bins)) if running[-1] else np.zeros(0, dtype=int)
         wanted.append(np.unique(places))
     inside = client.gather(_map(client, _inside, pairs, fences, wanted))
     return [
-        _quantiles([part[j] for part in inside], counts.parts[j], fences[j], wanted[j], max_bins)
+        _quantiles([part[j] for part in inside], counts[j], fences[j], wanted[j], max_bins)
         for j in range(len(features))
     ]
 
@@ -216,10 +203,6 @@ SAMPLE = 4096
 
 class _Sums(list):  # type: ignore[type-arg]
     """Arrays of different lengths that add up one by one."""
-
-    @property
-    def parts(self) -> list[Ints]:
-        return list(self)
 
     def __add__(self, other: Any) -> _Sums:
         return _Sums(a + b for a, b in zip(self, other, strict=True))

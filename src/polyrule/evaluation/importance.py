@@ -170,10 +170,13 @@ def _f1(both: Any, either: Any) -> Any:
 
 def _without_each(model: Any, table: Table) -> Iterator[Predicted]:
     """Per rule, the examples that it had a say in, and what the other rules predict for them."""
-    setter = predict(model, table).setter if isinstance(model, RuleList) else None
-    fired = model.fired(table) if setter is None else None
-    for number in range(len(model.rules)):
-        rows = np.flatnonzero(fired[:, number] if setter is None else (setter == number).any(axis=1))
+    if isinstance(model, RuleList):
+        setter = predict(model, table).setter
+        concerned = ((setter == number).any(axis=1) for number in range(len(model.rules)))
+    else:
+        concerned = iter(model.fired(table).T)
+    for number, mask in enumerate(concerned):
+        rows = np.flatnonzero(mask)
         rest = copy(model)  # no new model, which would check all its rules again
         rest.__dict__["flat"] = _without(model.flat, number)
         yield rows, rest.predict(table[rows])

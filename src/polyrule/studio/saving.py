@@ -13,40 +13,6 @@ from polyrule.names import safe_cell
 from polyrule.report import build
 from polyrule.studio.session import Session
 
-FILES = {
-    "model.json": "application/json",
-    "report.html": "text/html",
-    "predictions.csv": "text/csv",
-    "rules.txt": "text/plain",
-    "model.py": "text/x-python",
-    "model.sql": "application/sql",
-    "model.js": "text/javascript",
-    "model.c": "text/x-c",
-    "model.onnx": "application/octet-stream",
-    "script.py": "text/x-python",
-    "opened.json": "application/json",
-}
-"""Name of every file, and its type."""
-
-_LANGUAGES = {"model.py": "python", "model.sql": "sql", "model.js": "javascript", "model.c": "c"}
-
-
-def make_file(session: Session, name: str) -> str | bytes:
-    """Return the content of a file; names are those of `FILES`, nothing else is ever made."""
-    if name == "model.onnx":
-        return export_onnx(session.finished())
-    if name in _LANGUAGES:
-        return export(session.finished(), _LANGUAGES[name])
-    makers: dict[str, Callable[[Session], str]] = {
-        "model.json": lambda one: dumps(one.finished()),
-        "report.html": _report,
-        "predictions.csv": _predictions,
-        "rules.txt": lambda one: f"{one.finished()}\n",
-        "script.py": lambda one: one.script(),
-        "opened.json": lambda one: dumps(one.project.versions[one.project.path()[0]].model),
-    }
-    return makers[name](session)
-
 
 def _report(session: Session) -> str:
     model, train, test = session.parts()
@@ -67,3 +33,31 @@ def _predictions(session: Session) -> str:
             known = ["" if value == 2 else int(value) for value in truth[row]]
             writer.writerow([own, part, *said, *known])
     return stream.getvalue()
+
+
+def _code(language: str) -> Callable[[Session], str]:
+    return lambda session: export(session.finished(), language)
+
+
+FILES: dict[str, tuple[str, Callable[[Session], str | bytes]]] = {
+    "model.json": ("application/json", lambda session: dumps(session.finished())),
+    "report.html": ("text/html", _report),
+    "predictions.csv": ("text/csv", _predictions),
+    "rules.txt": ("text/plain", lambda session: f"{session.finished()}\n"),
+    "model.py": ("text/x-python", _code("python")),
+    "model.sql": ("application/sql", _code("sql")),
+    "model.js": ("text/javascript", _code("javascript")),
+    "model.c": ("text/x-c", _code("c")),
+    "model.onnx": ("application/octet-stream", lambda session: export_onnx(session.finished())),
+    "script.py": ("text/x-python", lambda session: session.script()),
+    "opened.json": (
+        "application/json",
+        lambda session: dumps(session.project.versions[session.project.path()[0]].model),
+    ),
+}
+"""Name of every file, its type, and what makes it."""
+
+
+def make_file(session: Session, name: str) -> str | bytes:
+    """Return the content of a file; names are those of `FILES`, nothing else is ever made."""
+    return FILES[name][1](session)

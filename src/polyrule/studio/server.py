@@ -102,7 +102,7 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
             return JSONResponse({"error": f"there is no file {name!r}; there are {', '.join(FILES)}"}, 404)
         content = await run_in_threadpool(make_file, session, name)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(content, media_type=FILES[name], headers=headers)
+        return Response(content, media_type=FILES[name][0], headers=headers)
 
     routes = [
         Route("/", lambda _: Response(html(), media_type="text/html")),

@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from polyrule.errors import PolyruleError
 from polyrule.evaluation.experiment.results import Results, best_of
 from polyrule.evaluation.experiment.spec import ComparisonSpec
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, measure_words
-from polyrule.evaluation.statistics import Interval
+from polyrule.evaluation.statistics import Interval, LearnerComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +197,19 @@ def size_table(results: Results) -> ResultTable:
     return ResultTable.of("models", "Model size and cost", header, rows, notes, left=2)
 
 
-def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
-    """Average rank of every learner by every measure of a comparison, with the tests below."""
-    header, columns, notes = ["learner"], [], []
+def _comparisons(results: Results, spec: ComparisonSpec, notes: list[str]) -> Iterator[tuple[str, LearnerComparison]]:
+    """Each measure by which the learners can be compared; what had to be left out is added to the notes."""
     for measure in spec.measures:
         comparison, left_out = results.comparison(spec, measure)
         notes += [note for note in left_out if note not in notes]
-        if comparison is None:
-            continue
+        if comparison is not None:
+            yield measure, comparison
+
+
+def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
+    """Average rank of every learner by every measure of a comparison, with the tests below."""
+    header, columns, notes = ["learner"], [], list[str]()
+    for measure, comparison in _comparisons(results, spec, notes):
         ranks = [float(rank) for rank in comparison.average_ranks]
         best = best_of(ranks, lower=True)
         columns.append([Cell(f"{rank:.2f}", bold=i in best) for i, rank in enumerate(ranks)])
@@ -223,12 +228,8 @@ def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
 
 def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     """Mean score of every learner over the data sets of a comparison, with intervals."""
-    header, columns, notes = ["learner"], [], []
-    for measure in spec.measures:
-        comparison, left_out = results.comparison(spec, measure)
-        notes += [note for note in left_out if note not in notes]
-        if comparison is None:
-            continue
+    header, columns, notes = ["learner"], [], list[str]()
+    for measure, comparison in _comparisons(results, spec, notes):
         means = comparison.means(within=(0, 1) if measure in MEASURES else None)
         best = best_of((mean.mean for mean in means), measure in LOWER_IS_BETTER)
         columns.append([Cell(str(mean), bold=i in best) for i, mean in enumerate(means)])
