@@ -40,20 +40,16 @@ MOST_SECONDS = 600.0
 PACE = 0.1
 
 
-def asked_of(session: Session) -> tuple[Callable[[Any], Any], ...]:
-    """Return what a page may ask with a value of its own; the address is the method's name."""
-    questions, workers = session.questions, session.workers
-    return (
+def questions_of(session: Session) -> dict[Callable[..., Any], bool]:
+    """Return what a page may ask, and whether with a value of its own; the address is the method's name."""
+    asked, workers = session.questions, session.workers
+    with_value = (
         *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
-        *(questions.trial, questions.shape, questions.conditions, questions.complete),
-        *(questions.rows, questions.shared, questions.suggest, questions.compare),
+        *(asked.trial, asked.shape, asked.conditions, asked.complete),
+        *(asked.rows, asked.shared, asked.suggest, asked.compare),
     )
-
-
-def told_by(session: Session) -> tuple[Callable[[], Any], ...]:
-    """Return what a page may ask without a value."""
-    questions, workers = session.questions, session.workers
-    return (session.undo, session.redo, questions.intervals, questions.labels, workers.compare_with_others)
+    without = (session.undo, session.redo, asked.intervals, asked.labels, workers.compare_with_others)
+    return dict.fromkeys(with_value, True) | dict.fromkeys(without, False)
 
 
 def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Starlette:
@@ -112,9 +108,11 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
         Route("/api/upload", upload, methods=["POST"]),
         Route("/api/events/{job}", events),
         Route("/save/{name}", save),
-        *(Route(f"/api/{method.__name__}", _asked(method), methods=["POST"]) for method in asked_of(session)),
-        *(Route(f"/api/{method.__name__}", _told(method), methods=["POST"]) for method in told_by(session)),
-        Route("/api/state", _told(session.state)),
+        *(
+            Route(f"/api/{method.__name__}", _answer(method, takes_value), methods=["POST"])
+            for method, takes_value in questions_of(session).items()
+        ),
+        Route("/api/state", _answer(session.state, False)),
     ]
     return Starlette(
         routes=routes,
@@ -122,21 +120,12 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
     )
 
 
-def _asked(method: Callable[[Any], Any]) -> Callable[[Request], Any]:
-    """Answer what a method says to the question."""
+def _answer(method: Callable[..., Any], takes_value: bool) -> Callable[[Request], Any]:
+    """Answer what a method says, to the question or by itself."""
 
     async def answer(request: Request) -> Response:
-        value = await _json(request)
-        return await _answered(lambda: method(value))
-
-    return answer
-
-
-def _told(method: Callable[[], Any]) -> Callable[[Request], Any]:
-    """Answer what a method says by itself."""
-
-    async def answer(request: Request) -> Response:
-        return await _answered(method)
+        given = (await _json(request),) if takes_value else ()
+        return await _answered(lambda: method(*given))
 
     return answer
 
