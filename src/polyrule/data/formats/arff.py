@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,11 +102,8 @@ def _declared_values(name: str, kind: str) -> tuple[str, ...]:
     inside = kind[1:-1].strip()
     values = tuple(value for value, _ in split_values(inside)) if inside else ()
     if len(set(values)) != len(values):
-        seen: set[str] = set()
-        for value in values:
-            if value in seen:
-                raise ArffSyntaxError(f"attribute {shorten(name)} declares the value {shorten(value)} twice")
-            seen.add(value)
+        twice = next(value for value, times in Counter(values).items() if times > 1)
+        raise ArffSyntaxError(f"attribute {shorten(name)} declares the value {shorten(twice)} twice")
     return values
 
 
@@ -231,15 +229,9 @@ class ArffReader:
             block = block.below(self._first_row)
             lead = len(block.text) - len(block.text.lstrip(b"\n"))
             if block.text.strip():
-                yield from self._body(LineBlock(block.first + lead, block.text[lead:]), fast)
-
-    def _body(self, block: LineBlock, fast: bool) -> Iterator[Block]:
-        if fast:
-            parsed = self._fast(block)
-            if parsed is not None:
-                yield parsed
-                return
-        yield from self._careful(block)
+                block = LineBlock(block.first + lead, block.text[lead:])
+                parsed = self._fast(block) if fast else None
+                yield from self._careful(block) if parsed is None else (parsed,)
 
     def _fast(self, block: LineBlock) -> Block | None:
         if block.text.startswith(b"{"):

@@ -39,7 +39,13 @@ class ParquetReader:
         self.name, self.unit = source.name, "row"
         self.hints = Hints()
         self._source = source  # whose copy, if it is one, is read from here on
-        self._arrow, self._parquet = _import(source.name)
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as problem:
+            needs = "reading Parquet needs the package pyarrow; pip install polyrule[files]"
+            raise DataError(f"{source.name}: {needs}") from problem
+        self._arrow, self._parquet = pyarrow, pyarrow.parquet
         self._damage = (self._arrow.ArrowException, OSError, UnicodeError, OverflowError, ValueError)
         try:
             self._file = self._open(source)
@@ -175,15 +181,6 @@ def _check_cost(metadata: Any, file: IO[bytes], budget: Budget) -> set[int]:
             size += max(page.unpacked, widths[chunk.column] * page.values, texts)
             budget.bytes(size, "unpacked content")
     return written_out
-
-
-def _import(name: str) -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as problem:
-        raise DataError(f"{name}: reading Parquet needs the package pyarrow; pip install polyrule[files]") from problem
-    return pyarrow, pyarrow.parquet
 
 
 def _brief(problem: Exception) -> str:

@@ -57,11 +57,11 @@ class Workbook:
         except _DAMAGE as problem:
             raise DataError(f"{self.name}: not a readable workbook or zip archive ({problem})") from problem
         self.close = self._archive.close
-        main = self._related("_rels/.rels", "Type").get("officeDocument", "")
-        if not main.endswith("workbook.xml"):
+        main = PurePosixPath(self._related("_rels/.rels", "Type").get("officeDocument", ""))
+        if not main.name.endswith("workbook.xml"):
             raise DataError(f"{self.name}: this is a zip archive but no workbook (.xlsx); unpack it, or save it as CSV")
-        related = _relations(main)
-        self._epoch, ids, self.sheets = self._main(main)
+        related = str(main.parent / "_rels" / f"{main.name}.rels")  # says what the workbook refers to
+        self._epoch, ids, self.sheets = self._main(str(main))
         self.sheet = sheet if sheet is not None else next(iter(self.sheets), "")
         if sheet is not None and sheet not in ids:
             raise DataError(
@@ -75,12 +75,31 @@ class Workbook:
     @cached_property
     def _texts(self) -> list[str]:
         """Texts that cells refer to by number."""
-        return self._shared(self._beside.get("sharedStrings"))
+        texts: list[str] = []
+        if (path := self._beside.get("sharedStrings")) is not None:
+            for _ in self._parse(path, _Texts("si", lambda _, text: texts.append(text))):
+                pass
+        return texts
 
     @cached_property
     def _dates(self) -> set[str]:
         """Numbers of the styles that show a number as a date."""
-        return self._date_styles(self._beside.get("styles"))
+        path = self._beside.get("styles")
+        found = [] if path is None else self._elements(path, "numFmt", "cellXfs", "xf", "cellStyles")
+        shows = set(_DATES)
+        styles: list[str] | None = None
+        for name, given in found:
+            if name == "numFmt":
+                plain = _ASIDE.sub("", given.get("formatCode", "")).lower()
+                if "d" in plain or "y" in plain:
+                    shows.add(given.get("numFmtId", ""))
+            elif name == "cellXfs":
+                styles = []
+            elif name == "cellStyles":
+                break
+            elif styles is not None:
+                styles.append(given.get("numFmtId", ""))
+        return {str(at) for at, style in enumerate(styles or ()) if style in shows}
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows of the sheet: their numbers, and the values by column; missing ones are left out."""
@@ -154,30 +173,6 @@ class Workbook:
         return {
             given.get(key, "").rpartition("/")[2]: str(base / given.get("Target", "")).lstrip("/") for _, given in found
         }
-
-    def _shared(self, path: str | None) -> list[str]:
-        texts: list[str] = []
-        if path is not None:
-            for _ in self._parse(path, _Texts("si", lambda _, text: texts.append(text))):
-                pass
-        return texts
-
-    def _date_styles(self, path: str | None) -> set[str]:
-        found = [] if path is None else self._elements(path, "numFmt", "cellXfs", "xf", "cellStyles")
-        shows = set(_DATES)
-        styles: list[str] | None = None
-        for name, given in found:
-            if name == "numFmt":
-                plain = _ASIDE.sub("", given.get("formatCode", "")).lower()
-                if "d" in plain or "y" in plain:
-                    shows.add(given.get("numFmtId", ""))
-            elif name == "cellXfs":
-                styles = []
-            elif name == "cellStyles":
-                break
-            elif styles is not None:
-                styles.append(given.get("numFmtId", ""))
-        return {str(at) for at, style in enumerate(styles or ()) if style in shows}
 
     def _elements(self, path: str, *names: str) -> list[tuple[str, Attributes]]:
         """The attributes of all elements of these names, in order."""
@@ -266,12 +261,6 @@ class _Texts:
     def text(self, text: str) -> None:
         if self._inside:
             self._pieces.append(text)
-
-
-def _relations(path: str) -> str:
-    """Where the archive says what a part of it refers to."""
-    part = PurePosixPath(path)
-    return str(part.parent / "_rels" / f"{part.name}.rels")
 
 
 def _whole(text: str, otherwise: int) -> int:
