@@ -6,10 +6,10 @@ import contextlib
 import csv
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -39,11 +39,8 @@ _ENDINGS = {
 }
 
 
-class Writer(Protocol):
-    """Takes blocks of predictions."""
-
-    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
-        """Write one row per row of `values`, after the cells of the columns that stand beside them."""
+#: Writes a row per row of values, after the cells of the columns that stand beside them.
+Write = Callable[[Any, Sequence[Sequence[str]]], None]
 
 
 def format_of(output: Path | None, asked: str | None) -> str:
@@ -62,7 +59,7 @@ def open_writer(
     scores: bool,
     beside: Sequence[str],
     safe: bool = False,
-) -> Iterator[Writer]:
+) -> Iterator[Write]:
     """Open a writer; a file appears when everything is written, standard output receives every block at once."""
     if safe and chosen not in ("csv", "tsv"):
         raise OptionError(f"--safe-csv is for csv and tsv, which spreadsheets open, not for {chosen}")
@@ -75,8 +72,8 @@ def open_writer(
 
     try:
         if chosen == "parquet":
-            with atomic_write(output, "wb") as binary, _ParquetWriter(binary, names, scores, beside) as parquet:
-                yield parquet
+            with atomic_write(output, "wb") as binary, _parquet(binary, names, scores, beside) as write:
+                yield write
         else:
             with atomic_write(output) as stream:
                 yield _text_writer(chosen, stream, names, beside, safe)
@@ -84,82 +81,70 @@ def open_writer(
         raise cannot_write(output, error) from error
 
 
-def _text_writer(chosen: str, stream: Any, names: Sequence[str], beside: Sequence[str], safe: bool) -> Writer:
+def _text_writer(chosen: str, stream: Any, names: Sequence[str], beside: Sequence[str], safe: bool) -> Write:
     if chosen == "jsonl":
-        return _JsonWriter(stream, names, beside)
+        return _objects(stream, names, beside)
     if chosen == "labels":
-        return _LabelWriter(stream, names)
-    return _TableWriter(stream, names, beside, "," if chosen == "csv" else "\t", safe)
+        return _present(stream, names)
+    return _table(stream, names, beside, "," if chosen == "csv" else "\t", safe)
 
 
-class _TableWriter:
+def _table(stream: Any, names: Sequence[str], beside: Sequence[str], separator: str, safe: bool) -> Write:
     """CSV or TSV with a header."""
+    table = csv.writer(stream, delimiter=separator, lineterminator="\n")
+    shown = safe_cell if safe else str
+    table.writerow([shown(name) for name in (*beside, *names)])
 
-    def __init__(
-        self, stream: Any, names: Sequence[str], beside: Sequence[str], separator: str, safe: bool = False
-    ) -> None:
-        self._csv = csv.writer(stream, delimiter=separator, lineterminator="\n")
-        self._cell = safe_cell if safe else str
-        self._csv.writerow([self._cell(name) for name in (*beside, *names)])
+    def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
+        kept = [[shown(cell) for cell in column] for column in columns]
+        table.writerows([*cells, *row] for *cells, row in zip(*kept, values.tolist(), strict=True))
 
-    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
-        kept = [[self._cell(cell) for cell in column] for column in beside]
-        self._csv.writerows([*cells, *row] for *cells, row in zip(*kept, values.tolist(), strict=True))
+    return write
 
 
-class _JsonWriter:
+def _objects(stream: Any, names: Sequence[str], beside: Sequence[str]) -> Write:
     """One JSON object per line: the columns beside the labels, and the labels."""
 
-    def __init__(self, stream: Any, names: Sequence[str], beside: Sequence[str]) -> None:
-        self._stream, self._names, self._beside = stream, names, beside
+    def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
+        for *cells, row in zip(*columns, values.tolist(), strict=True):
+            record: dict[str, Any] = dict(zip(beside, cells, strict=True))
+            record["labels"] = dict(zip(names, row, strict=True))
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
-    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
-        for *cells, row in zip(*beside, values.tolist(), strict=True):
-            record: dict[str, Any] = dict(zip(self._beside, cells, strict=True))
-            record["labels"] = dict(zip(self._names, row, strict=True))
-            self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return write
 
 
-class _LabelWriter:
+def _present(stream: Any, names: Sequence[str]) -> Write:
     """The names of the present labels, separated by commas, quoted as rules quote them."""
+    from polyrule.model.printing import format_name
 
-    def __init__(self, stream: Any, names: Sequence[str]) -> None:
-        from polyrule.model.printing import format_name
+    shown = [format_name(name) for name in names]
 
-        self._stream = stream
-        self._names = [format_name(name) for name in names]
+    def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
+        for *cells, row in zip(*columns, values.tolist(), strict=True):
+            present = ", ".join(shown[k] for k, there in enumerate(row) if there)
+            stream.write("\t".join([*cells, present]) + "\n")
 
-    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
-        for *cells, row in zip(*beside, values.tolist(), strict=True):
-            present = ", ".join(self._names[k] for k, there in enumerate(row) if there)
-            self._stream.write("\t".join([*cells, present]) + "\n")
+    return write
 
 
-class _ParquetWriter:
+@contextlib.contextmanager
+def _parquet(stream: Any, names: Sequence[str], scores: bool, beside: Sequence[str]) -> Iterator[Write]:
     """Parquet, one row group per block."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise OptionError("Parquet needs pyarrow, which is not installed: pip install 'polyrule[files]'") from error
+    kind = pyarrow.float64() if scores else pyarrow.uint8()
+    schema = pyarrow.schema([*((name, pyarrow.string()) for name in beside), *((name, kind) for name in names)])
+    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
 
-    def __init__(self, stream: Any, names: Sequence[str], scores: bool, beside: Sequence[str]) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError as error:
-            raise OptionError("Parquet needs pyarrow, which is not installed: pip install 'polyrule[files]'") from error
-        self._arrow = pyarrow
-        kind = pyarrow.float64() if scores else pyarrow.uint8()
-        fields = [(name, pyarrow.string()) for name in beside]
-        self._schema = pyarrow.schema([*fields, *((name, kind) for name in names)])
-        self._writer = pyarrow.parquet.ParquetWriter(stream, self._schema)
+        def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
+            arrays = [pyarrow.array(column) for column in [*columns, *values.T.copy()]]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
-    def __enter__(self) -> _ParquetWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
-
-    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
-        columns = [self._arrow.array(column) for column in [*beside, *values.T.copy()]]
-        table = self._arrow.Table.from_arrays(columns, schema=self._schema)
-        self._writer.write_table(table)
+        yield write
 
 
 @command("predict")
@@ -228,13 +213,13 @@ def predict(
     first = list(islice(parts, 1))
     with (
         counting_progress("predicting", None, quiet=output is None) as show,
-        open_writer(chosen, output, stored.label_names, scores, beside, safe_csv) as writer,
+        open_writer(chosen, output, stored.label_names, scores, beside, safe_csv) as write,
     ):
         for part in chain(first, parts):
             values = stored.predict_proba(part.X) if scores else stored.predict(part.X)
             values = values.round(digits) if scores and not exact else values
             ids = [] if part.row_ids is None else [part.row_ids]
-            writer.write(values, [*ids, *(list(islice(column, len(part))) for column in columns)])
+            write(values, [*ids, *(list(islice(column, len(part))) for column in columns)])
             done += len(part)
             show(done)
     if output is not None:
