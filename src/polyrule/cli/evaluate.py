@@ -67,7 +67,7 @@ def evaluate(
     click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}")
     click.echo(fit(f"simple models are fitted on {train_data or f'{data} itself'}; gain: over the best of them"))
     click.echo()
-    click.echo(comparison.text().split("\nwarning:")[0])
+    click.echo(comparison.text(warning=False))
     if per_label:
         click.echo()
         click.echo(_label_table(comparison.model))

@@ -279,7 +279,7 @@ def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any,
         click.echo(
             "\nscores on the test data, beside simple models of the training data (gain: over the best of them):"
         )
-        click.echo(_table_without_warning(comparison))
+        click.echo(comparison.text(warning=False))
         if comparison.warning:
             warn(comparison.warning)
     if validation is not None:
@@ -288,11 +288,6 @@ def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any,
         note(f"model written to {result['output']}")
     elif not quiet:
         note("the model was not saved; -o model.json keeps it")
-
-
-def _table_without_warning(comparison: Any) -> str:
-    text: str = comparison.text()
-    return text.split("\nwarning:")[0]
 
 
 def summary(stats: dict[str, Any], seconds: float) -> str:

@@ -130,8 +130,8 @@ class BaselineComparison:
         gains = [float(self._exact_gain(name)) for name in MEASURES]
         return make_frame({"measure": list(MEASURES), **values, "gain": gains})
 
-    def text(self) -> str:
-        """Lay the comparison out as a table, the warning (if any) below it."""
+    def text(self, warning: bool = True) -> str:
+        """Lay the comparison out as a table, the warning (if any) below it unless it is said elsewhere."""
         columns = {"model": self.model, **self.simple}
         rows = [
             [
@@ -142,7 +142,7 @@ class BaselineComparison:
             for name in MEASURES
         ]
         table = text_table(["", *(_SHORT.get(title, title) for title in columns), "gain"], rows)
-        return table if self.warning is None else f"{table}\nwarning: {self.warning}"
+        return f"{table}\nwarning: {self.warning}" if warning and self.warning else table
 
     def __str__(self) -> str:
         return self.text()
