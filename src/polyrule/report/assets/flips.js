@@ -157,46 +157,21 @@ class Cause {
   }
 }
 
-// A binary heap ordered by features changed, then steps, then age.
+// Nodes that wait, by features changed, then steps, then age: few different costs occur, and nodes of one are taken in turn.
 class Queue {
-  constructor() {
-    this.items = [];
-    this.age = 0;
-  }
-
-  static before(a, b) {
-    return a.changed - b.changed || a.steps - b.steps || a.age - b.age;
-  }
+  costs = new Map();
 
   push(item) {
-    item.age = this.age++;
-    const { items } = this;
-    let at = items.push(item) - 1;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (Queue.before(items[parent], items[at]) <= 0) break;
-      [items[parent], items[at]] = [items[at], items[parent]];
-      at = parent;
-    }
+    const cost = item.changed * 2 ** 32 + item.steps;
+    if (!this.costs.has(cost)) this.costs.set(cost, []);
+    this.costs.get(cost).push(item);
   }
 
   pop() {
-    const { items } = this;
-    const top = items[0],
-      last = items.pop();
-    if (items.length) {
-      items[0] = last;
-      for (let at = 0; ;) {
-        let least = at;
-        for (const child of [2 * at + 1, 2 * at + 2]) {
-          if (child < items.length && Queue.before(items[child], items[least]) < 0) least = child;
-        }
-        if (least === at) break;
-        [items[least], items[at]] = [items[at], items[least]];
-        at = least;
-      }
-    }
-    return top;
+    const least = Math.min(...this.costs.keys());
+    const waiting = this.costs.get(least);
+    if (waiting.length === 1) this.costs.delete(least);
+    return waiting.shift();
   }
 }
 
@@ -278,7 +253,7 @@ function* searchFlip(model, features, values, label, limit = 20000) {
   const queue = new Queue();
   queue.push({ changed: 0, steps: 0, domain: grid.everything() });
   let explored = 0;
-  while (queue.items.length && explored < limit) {
+  while (queue.costs.size && explored < limit) {
     const { steps, domain } = queue.pop();
     explored++;
     yield explored;
@@ -287,7 +262,7 @@ function* searchFlip(model, features, values, label, limit = 20000) {
       return { label, was: before, becomes: 1 - before, changes: grid.changes(trial), steps, exact: true, explored };
     for (const part of search.parts(domain, trial, before)) queue.push({ ...grid.cost(part), domain: part });
   }
-  return { label, was: before, becomes: 1 - before, changes: null, steps: 0, exact: !queue.items.length, explored };
+  return { label, was: before, becomes: 1 - before, changes: null, steps: 0, exact: !queue.costs.size, explored };
 }
 
 function smallestFlip(...question) {

@@ -30,7 +30,7 @@ function whatIf() {
       }),
     );
   };
-  const drawInputs = () => fill(inputs, featureInputs(state, update, drawInputs));
+  const drawInputs = () => fill(inputs, featureInputs(state, update));
   const start = (row) => {
     app.whatIf = Object.assign(state, startAt(row));
     app.flip = null;
@@ -170,7 +170,7 @@ function inputOrder(state) {
   return [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a) || a - b).map(inputSlots);
 }
 
-function featureInputs(state, update, redraw) {
+function featureInputs(state, update) {
   const order = inputOrder(state);
   const list = el("div", { class: "input-list" });
   const find = el("input", {
@@ -207,7 +207,6 @@ function featureInputs(state, update, redraw) {
     );
   };
   show();
-  void redraw;
   return [
     order.length > 8 && field("Find a feature", find),
     list,
