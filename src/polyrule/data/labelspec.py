@@ -59,18 +59,18 @@ def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> Lab
     >>> choose_columns("last:2", names).positions
     [3, 4]
     """
-    index = {name: position for position, name in enumerate(names)}
+    columns = _Columns(names, what)
     if isinstance(spec, str):
-        choice = _from_text(spec, names, index, what)
+        choice = columns.of_text(spec)
     elif isinstance(spec, os.PathLike):
-        choice = names_file(os.fspath(spec), index)
+        choice = names_file(os.fspath(spec), columns.index)
     elif isinstance(spec, re.Pattern):
         choice = LabelChoice([j for j, name in enumerate(names) if spec.search(name)])
     elif isinstance(spec, slice):
         choice = LabelChoice(list(range(len(names)))[spec])
     elif isinstance(spec, (list, tuple, range, set, frozenset)) or hasattr(spec, "__iter__"):
         items = sorted(spec) if isinstance(spec, (set, frozenset)) else list(spec)
-        choice = LabelChoice([_position(item, names, index, what) for item in items])
+        choice = LabelChoice([columns.position(item) for item in items])
     else:
         raise OptionError(f"{what} must be text, a list of names, a pattern or a range, not {shorten(spec)}")
     if not choice.positions and spec != [] and spec != ():
@@ -101,73 +101,72 @@ def names_file(path: Any, index: dict[str, int]) -> LabelChoice:
     return LabelChoice(sorted(positions), parents)
 
 
-def _from_text(spec: str, names: Sequence[str], index: dict[str, int], what: str) -> LabelChoice:
-    if spec in index:
-        return LabelChoice([index[spec]])
-    if spec.startswith("@") or spec.lower().endswith(".xml"):
-        return names_file(spec.removeprefix("@"), index)
-    if _is_regex(spec):
-        return LabelChoice(_item(spec, names, index, what))
-    found = [j for item in spec.split(",") for j in _item(item.strip(), names, index, what)]
-    return LabelChoice(list(dict.fromkeys(found)))
+class _Columns:
+    """The columns that items of a text may mean; `what` is the option's name in messages."""
+
+    def __init__(self, names: Sequence[str], what: str) -> None:
+        self.names, self.what = names, what
+        self.index = {name: position for position, name in enumerate(names)}
+
+    def of_text(self, spec: str) -> LabelChoice:
+        if spec in self.index:
+            return LabelChoice([self.index[spec]])
+        if spec.startswith("@") or spec.lower().endswith(".xml"):
+            return names_file(spec.removeprefix("@"), self.index)
+        items = [spec] if _is_regex(spec) else [item.strip() for item in spec.split(",")]
+        return LabelChoice(list(dict.fromkeys(j for item in items for j in self._item(item))))
+
+    def _item(self, item: str) -> list[int]:
+        every = range(len(self.names))
+        if item in self.index:
+            return [self.index[item]]
+        if _is_regex(item):
+            try:
+                pattern = re.compile(item[1:-1])
+            except re.error as problem:
+                raise OptionError(f"{self.what}: {item} is not a regular expression ({problem})") from problem
+            return self._some([j for j in every if pattern.search(self.names[j])], item)
+        if found := re.fullmatch(r"(first|last):(\d{1,9})", item, re.ASCII):
+            count = int(found[2])
+            if count > len(every):
+                raise DataError(f"{self.what}: {count} columns asked for, but the file has {len(every)}")
+            return list(every[:count] if found[1] == "first" else every[len(every) - count :])
+        if ".." in item:
+            first, last = (self.position(end.strip()) for end in item.split("..", 1))
+            return self._some(list(range(first, last + 1)), item)
+        if any(char in item for char in "*?["):
+            return self._some([j for j in every if fnmatch.fnmatchcase(self.names[j], item)], item)
+        if found := re.fullmatch(r"(\d{1,9}):(\d{1,9})", item, re.ASCII):
+            if int(found[2]) > len(every):
+                raise DataError(f"{self.what}: {item} goes past the last of {len(every)} columns")
+            return self._some(list(range(int(found[1]), int(found[2]))), item)
+        return [self.position(item)]
+
+    def _some(self, positions: list[int], item: str) -> list[int]:
+        if not positions:
+            raise DataError(f"{self.what}: {item!r} matches no column; the columns are {listing(self.names)}")
+        return positions
+
+    def position(self, item: Any) -> int:
+        names, what = self.names, self.what
+        if isinstance(item, str):
+            if item in self.index:
+                return self.index[item]
+            hint = did_you_mean(item, names)
+            raise NoColumnError(
+                f"{what}: there is no column {shorten(item)}{hint} (the columns are {listing(names)})", what
+            )
+        try:
+            position = int(item)
+        except (TypeError, ValueError):
+            raise OptionError(f"{what}: {shorten(item)} is neither a column name nor a position") from None
+        if not -len(names) <= position < len(names):
+            raise DataError(f"{what}: there is no column {position}; the file has {len(names)} columns")
+        return position % len(names)
 
 
 def _is_regex(text: str) -> bool:
     return len(text) > 2 and text.startswith("/") and text.endswith("/")
-
-
-def _item(item: str, names: Sequence[str], index: dict[str, int], what: str) -> list[int]:
-    if item in index:
-        return [index[item]]
-    if _is_regex(item):
-        try:
-            pattern = re.compile(item[1:-1])
-        except re.error as problem:
-            raise OptionError(f"{what}: {item} is not a regular expression ({problem})") from problem
-        return _some([j for j, name in enumerate(names) if pattern.search(name)], item, names, what)
-    if found := re.fullmatch(r"(first|last):(\d{1,9})", item, re.ASCII):
-        return _end_columns(found.group(1), int(found.group(2)), names, what)
-    if ".." in item:
-        start, _, stop = item.partition("..")
-        first, last = _position(start.strip(), names, index, what), _position(stop.strip(), names, index, what)
-        return _some(list(range(first, last + 1)), item, names, what)
-    if any(char in item for char in "*?["):
-        return _some([j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)], item, names, what)
-    if found := re.fullmatch(r"(\d{1,9}):(\d{1,9})", item, re.ASCII):
-        start_at, end_at = int(found.group(1)), int(found.group(2))
-        if end_at > len(names):
-            raise DataError(f"{what}: {item} goes past the last of {len(names)} columns")
-        return _some(list(range(start_at, end_at)), item, names, what)
-    return [_position(item, names, index, what)]
-
-
-def _some(positions: list[int], item: str, names: Sequence[str], what: str) -> list[int]:
-    if not positions:
-        raise DataError(f"{what}: {item!r} matches no column; the columns are {listing(names)}")
-    return positions
-
-
-def _end_columns(end: str, count: int, names: Sequence[str], what: str) -> list[int]:
-    if count > len(names):
-        raise DataError(f"{what}: {count} columns asked for, but the file has {len(names)}")
-    return list(range(count)) if end == "first" else list(range(len(names) - count, len(names)))
-
-
-def _position(item: Any, names: Sequence[str], index: dict[str, int], what: str) -> int:
-    if isinstance(item, str):
-        if item in index:
-            return index[item]
-        raise NoColumnError(
-            f"{what}: there is no column {shorten(item)}{did_you_mean(item, names)} (the columns are {listing(names)})",
-            what,
-        )
-    try:
-        position = int(item)
-    except (TypeError, ValueError):
-        raise OptionError(f"{what}: {shorten(item)} is neither a column name nor a position") from None
-    if not -len(names) <= position < len(names):
-        raise DataError(f"{what}: there is no column {position}; the file has {len(names)} columns")
-    return position % len(names)
 
 
 LARGEST_XML = 1 << 26
