@@ -218,11 +218,8 @@ def _exit_code(error: BaseException, debug: bool) -> int:
 
 def _say(message: str) -> None:
     one_line = visible(" ".join(message.split()))
-    click.echo(click.style("Error: ", fg="red", bold=True) + one_line, err=True, color=_colour_wanted())
-
-
-def _colour_wanted() -> bool | None:
-    return False if os.environ.get("NO_COLOR") else None
+    colour = False if os.environ.get("NO_COLOR") else None
+    click.echo(click.style("Error: ", fg="red", bold=True) + one_line, err=True, color=colour)
 
 
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

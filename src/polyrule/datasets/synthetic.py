@@ -197,11 +197,12 @@ def _features(plan: Plan, random: np.random.Generator) -> Floats:
     return np.hstack([numbers, categories])
 
 
-def _fire(rule: PlantedRule, X: Floats, state: Ints8) -> None:
+def _fire(rule: PlantedRule, X: Floats, state: Ints8) -> Bools:
+    """Set what nobody has set on the examples that the rule covers, and return these."""
     covered = rule.covers(X, state)
     for label, value in rule.head:
-        free = covered & (state[:, label] < 0)
-        state[free, label] = value
+        state[covered & (state[:, label] < 0), label] = value
+    return covered
 
 
 def _allowed(plan: Plan, rules: list[PlantedRule], number: int) -> tuple[list[int], int]:
@@ -346,13 +347,7 @@ def _overlap(one: Bools, other: Bools) -> float:
 def _coverages(rules: Sequence[PlantedRule], X: Floats, labels: int) -> list[tuple[frozenset[tuple[int, int]], Bools]]:
     """Heads and covered examples, with label conditions reading what earlier rules of the same list have set."""
     state = np.full((len(X), labels), -1, dtype=np.int8)
-    made = []
-    for rule in rules:
-        covered = rule.covers(X, state)
-        made.append((frozenset(rule.head), covered))
-        for label, value in rule.head:
-            state[covered & (state[:, label] < 0), label] = value
-    return made
+    return [(frozenset(rule.head), _fire(rule, X, state)) for rule in rules]
 
 
 def _as_planted(rule: Any) -> PlantedRule:

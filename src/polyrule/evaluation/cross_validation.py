@@ -133,16 +133,12 @@ def cross_validate(
 def pool_scores(parts: tuple[Scores, ...]) -> Scores:
     """Add up the counts of several parts and score them as one."""
     first = parts[0]
-    groups = np.concatenate([part.counts.example_groups for part in parts])
-    kinds, where = np.unique(groups[:, :3], axis=0, return_inverse=True)
-    numbers = np.zeros(len(kinds), dtype=np.int64)
-    np.add.at(numbers, where.ravel(), groups[:, 3])
     counts = ConfusionCounts(
         examples=sum(part.counts.examples for part in parts),
         tp=np.sum([part.counts.tp for part in parts], axis=0),
         fp=np.sum([part.counts.fp for part in parts], axis=0),
         fn=np.sum([part.counts.fn for part in parts], axis=0),
-        example_groups=np.column_stack([kinds, numbers]),
+        example_groups=np.concatenate([part.counts.example_groups for part in parts]),
         known=np.sum([part.counts.tp + part.counts.fp + part.counts.fn + part.counts.tn for part in parts], axis=0),
     )
     return Scores(counts, first.label_names, first.zero_division, first.empty_label, first.empty_example)

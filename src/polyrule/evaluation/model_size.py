@@ -69,7 +69,8 @@ def _trees(model: Any) -> ModelSize | None:
     """scikit-learn's trees, and everything made of them."""
     tree = getattr(model, "tree_", None)
     if tree is not None and hasattr(tree, "children_left"):
-        return ModelSize(rules=int(tree.n_leaves), conditions=_path_lengths(tree))
+        depths = tree.compute_node_depths()[tree.children_left < 0]  # of leaves; the root has depth 1
+        return ModelSize(rules=int(tree.n_leaves), conditions=int((depths - 1).sum()))
     for attribute in ("estimators_", "estimator_"):
         parts = getattr(model, attribute, None)
         if parts is None:
@@ -81,19 +82,6 @@ def _trees(model: Any) -> ModelSize | None:
                 rules=sum(size.rules or 0 for size in known), conditions=sum(size.conditions or 0 for size in known)
             )
     return None
-
-
-def _path_lengths(tree: Any) -> int:
-    """Sum the depths of all leaves."""
-    total, stack = 0, [(0, 0)]
-    while stack:
-        node, depth = stack.pop()
-        left, right = int(tree.children_left[node]), int(tree.children_right[node])
-        if left == right:  # both -1: a leaf
-            total += depth
-        else:
-            stack += [(left, depth + 1), (right, depth + 1)]
-    return total
 
 
 def _flatten(parts: Any) -> Iterable[Any]:

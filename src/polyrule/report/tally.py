@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Words
-from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
@@ -220,11 +219,6 @@ def tally_labels(labels: Bytes, part: Covers) -> Tally:
     """Return the account of a model of which only the labels are known."""
     unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
     return Tally(part, pack(labels.T == 1), unset, [], none, none, none, none)
-
-
-def known_truth(truth: Bytes) -> bool:
-    """Whether every label of every example is known."""
-    return not bool((truth == UNKNOWN).any())
 
 
 def _share(top: int, bottom: int) -> float:

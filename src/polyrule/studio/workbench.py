@@ -11,6 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
+from polyrule.data.labels import has_unknown
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.model.bodies import check_table
@@ -19,7 +20,7 @@ from polyrule.report import scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.summary import kind_of
-from polyrule.report.tally import Covers, Tally, count, first, known_truth, tally
+from polyrule.report.tally import Covers, Tally, count, first, tally
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
 
@@ -56,7 +57,7 @@ class Workbench:
     @cached_property
     def all_known(self) -> bool:
         """Whether every training label is known, so that a list can be counted anew as the library does it."""
-        return known_truth(self.parts[0].truth)
+        return not has_unknown(self.parts[0].truth)
 
     def check(self, model: Any) -> None:
         """Refuse a model that is about other features or labels."""

@@ -112,8 +112,15 @@ class Encoder:
         self.name, self.kind, self.unseen, self.tentative, self.date_form = name, kind, unseen, tentative, date_form
         self.frozen = categories is not None
         self._infinite: DataError | None = None
-        self._index = {category: code for code, category in enumerate(categories or ())}
-        self._by_number = _number_index(categories or ())
+        self._take(categories or ())
+
+    def _take(self, categories: tuple[str, ...]) -> None:
+        self._index = {category: code for code, category in enumerate(categories)}
+        self._by_number: dict[float, int] = {}
+        for code, category in enumerate(categories):
+            number = parse_number(category)
+            if number is not None and np.isfinite(number):
+                self._by_number.setdefault(number, code)
         self._counts_up = [*self._index] == [str(code) for code in range(len(self._index))]
 
     @property
@@ -162,10 +169,7 @@ class Encoder:
 
     def freeze(self) -> None:
         """Fix the categories gathered so far, sorted."""
-        feature = self.feature()
-        self._index = {category: code for code, category in enumerate(feature.categories)}
-        self._by_number = _number_index(feature.categories)
-        self._counts_up = [*self._index] == [str(code) for code in range(len(self._index))]
+        self._take(self.feature().categories)
         self.frozen, self.tentative = True, False
 
     def _numbers(self, cells: Any, place: Place) -> Floats:
@@ -239,15 +243,6 @@ class Encoder:
             shown = category_text(float(numbers[row]))
             raise place.error(row, f"{shorten(shown)} is not one of the declared values {listing(self._index)}")
         return codes[position]
-
-
-def _number_index(categories: Sequence[str]) -> dict[float, int]:
-    index: dict[float, int] = {}
-    for code, category in enumerate(categories):
-        number = parse_number(category)
-        if number is not None and np.isfinite(number):
-            index.setdefault(number, code)
-    return index
 
 
 def encode_labels(cells: Any, place: Place) -> Bytes:

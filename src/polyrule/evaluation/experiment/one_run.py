@@ -81,18 +81,24 @@ def _splits(split: SplitSpec) -> list[tuple[int | None, int | None]]:
     return [(seed, fold) for seed in split.seeds for fold in range(split.folds)]
 
 
-def describe_run(run: Run) -> dict[str, Any]:
-    """The columns that say which run a row belongs to; every row has them, whatever became of the run."""
+def shown_names(run: Run) -> dict[str, Any]:
+    """The columns of a row that say how a run is shown; they do not change what it says."""
     return {
-        "key": run.key,
         "data": run.data.name,
-        "discretised": run.data.discretise is not None,
-        "split": run.split_name,
-        "seed": run.seed,
-        "fold": run.fold,
         "learner": run.learner.name,
+        "split": run.split_name,
         "family": run.learner.family,
         "measure": run.learner.measure,
+    }
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """The columns that say which run a row belongs to; every row has them, whatever became of the run."""
+    return shown_names(run) | {
+        "key": run.key,
+        "discretised": run.data.discretise is not None,
+        "seed": run.seed,
+        "fold": run.fold,
         "class": run.learner.class_path,
         "parameters": dict(run.learner.parameters),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.data.results import frame_of_rows
 from polyrule.evaluation.confusion import ConfusionCounts
-from polyrule.evaluation.experiment.one_run import plan_runs
+from polyrule.evaluation.experiment.one_run import plan_runs, shown_names
 from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
 from polyrule.evaluation.experiment.store import Row, RowStore
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, _share
@@ -43,17 +43,8 @@ class Results:
         """Read the rows that belong to `spec`; scores follow the file's conventions for 0/0, whatever was stored."""
         store = RowStore(directory)
         stored, runs = store.keys(), plan_runs(spec)
-        rows = []
-        for run in runs:
-            if run.key in stored:
-                shown = {
-                    "data": run.data.name,
-                    "learner": run.learner.name,
-                    "split": run.split_name,
-                    "family": run.learner.family,
-                    "measure": run.learner.measure,
-                }
-                rows.append(_with_conventions({**store.read_run(run.key), **shown}, spec))
+        there = [run for run in runs if run.key in stored]
+        rows = [_with_conventions({**store.read_run(run.key), **shown_names(run)}, spec) for run in there]
         return cls(spec, tuple(rows), len(runs) - len(rows))
 
     @property
