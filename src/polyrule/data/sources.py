@@ -12,9 +12,10 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 from polyrule.budget import Budget
 from polyrule.errors import DataError, LimitError
@@ -64,32 +65,32 @@ class Source:
             self._copy.write(block)
         return Budget(self.name, total, self._max_bytes)
 
-    def open_raw(self) -> BinaryIO:
-        """Open the bytes as they are stored."""
-        if self.path is not None:
-            try:
-                return self.path.open("rb")
-            except OSError as problem:
-                raise DataError(f"{self.name}: cannot be opened ({problem.strerror})") from problem
-        assert self._copy is not None
-        self._copy.seek(0)
-        return _Borrowed(self._copy)  # type: ignore[return-value]
+    def _open_raw(self) -> AbstractContextManager[IO[bytes]]:
+        """Open the bytes as they are stored; a copy stays open for the next pass."""
+        if self._copy is not None:
+            self._copy.seek(0)
+            return nullcontext(self._copy)
+        assert self.path is not None
+        try:
+            return self.path.open("rb")
+        except OSError as problem:
+            raise DataError(f"{self.name}: cannot be opened ({problem.strerror})") from problem
 
     @property
     def compression(self) -> str | None:
         """Name of the compression, found in the first bytes."""
-        with self.open_raw() as raw:
+        with self._open_raw() as raw:
             start = raw.read(6)
         return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 
     def open(self) -> Bytes:
         """Open the content, decompressed."""
         compression = self.compression
-        raw = self.open_raw()
-        if compression is None:
-            return Bytes(raw, raw, None, self.budget)
-        opened = _decompress(raw, compression, self.name)
-        return Bytes(opened, raw, compression, self.budget)
+        with ExitStack() as opened:
+            stream: Any = opened.enter_context(self._open_raw())
+            if compression is not None:
+                stream = opened.enter_context(closing(_decompress(stream, compression, self.name)))
+            return Bytes(stream, opened.pop_all(), compression, self.budget)
 
     def seekable(self) -> Any:
         """Return the path, or a decompressed copy, for formats that are read from their end."""
@@ -112,8 +113,8 @@ class Source:
 class Bytes:
     """A decompressed byte stream that stops with a clear error at damage or at the size limit."""
 
-    def __init__(self, stream: Any, raw: Any, compression: str | None, budget: Budget) -> None:
-        self._stream, self._raw = stream, raw
+    def __init__(self, stream: Any, opened: ExitStack, compression: str | None, budget: Budget) -> None:
+        self._stream, self._opened = stream, opened
         self._name, self._compression, self._budget = budget.name, compression, budget
         limited = compression is not None or budget.limits_content
         self._limit = budget.most_bytes if limited else sys.maxsize
@@ -147,40 +148,11 @@ class Bytes:
                 )
         return b"".join(parts)
 
-    def close(self) -> None:
-        """Close the stream and what it was opened from."""
-        self._stream.close()
-        self._raw.close()
-
     def __enter__(self) -> Bytes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class _Borrowed:
-    """A temporary copy that survives being closed by a reader."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.read, self.seek, self.tell = stream.read, stream.seek, stream.tell
-        self.closed = False
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        """Leave the copy open for the next pass."""
-
-    def __enter__(self) -> _Borrowed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
+        self._opened.close()
 
 
 def _readable_size(path: Path) -> int:
@@ -195,9 +167,9 @@ def _readable_size(path: Path) -> int:
         raise DataError(f"{path}: cannot be opened ({reason})") from problem
 
 
-def _decompress(raw: BinaryIO, compression: str, name: str) -> Any:
+def _decompress(raw: IO[bytes], compression: str, name: str) -> Any:
     if compression == "gzip":
-        return gzip.GzipFile(fileobj=raw)
+        return gzip.GzipFile(mode="rb", fileobj=raw)
     if compression == "bzip2":
         return bz2.BZ2File(raw)
     if compression == "xz":
@@ -208,7 +180,7 @@ def _decompress(raw: BinaryIO, compression: str, name: str) -> Any:
         raise DataError(
             f"{name}: reading zstandard files needs the package zstandard; pip install polyrule[files]"
         ) from problem
-    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
 
 
 LONGEST_LINE = 1 << 26
