@@ -38,6 +38,11 @@ class Part:
     def __len__(self) -> int:
         return len(self.table)
 
+    def entry(self) -> dict[str, Any]:
+        """What every page says about these examples."""
+        told = {"key": self.key, "title": self.title, "name": self.name}
+        return told | {"examples": len(self), "unseen": self.unseen}
+
     @property
     def present(self) -> Bytes:
         """1 where a label is known to be present, shape (examples, labels)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,17 @@ def _cross_fitted(part: Part) -> dict[str, Bytes]:
     return found
 
 
-def resample(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
-    """Score all models on the same resamples of the examples."""
-    times = MOST_COUNTED // max(1, part.truth.size * len(predictions))
-    return resample_scores(part.truth, predictions, resamples=min(400, max(60, times)))
+def resample(
+    part: Part, predictions: Sequence[Bytes], most_counted: int = MOST_COUNTED, least: int = 60
+) -> ResampledScores:
+    """Score all models on the same resamples of the examples: 400 of them, on large data at the `least` so many."""
+    times = most_counted // max(1, part.truth.size * len(predictions))
+    return resample_scores(part.truth, predictions, resamples=min(400, max(least, times)))
+
+
+def interval_entries(found: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
+    """Return the 95 % intervals of a model's scores as plain values."""
+    return {name: [round(bound, 4) for bound in found.interval(name, at)] for name in names}
 
 
 def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledScores) -> dict[str, list[bool]]:

@@ -133,9 +133,7 @@ def summarise(
     }
     for at, (entry, model) in enumerate(zip(summary["models"], inputs.models, strict=True)):
         if last is not None and resampled is not None:
-            entry["parts"][-1]["interval"] = {
-                name: [round(bound, 4) for bound in resampled.interval(name, at)] for name in MEASURES
-            }
+            entry["parts"][-1]["interval"] = scoring.interval_entries(resampled, MEASURES, at)
         entry["importance"] = _importances(model, inputs, slots, resamples)
     if resampled is not None and len(inputs.models) > 1:
         summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
@@ -178,12 +176,7 @@ def _title(inputs: Inputs) -> str:
 def _part(part: Part) -> dict[str, Any]:
     present, known = part.present, part.known
     missing = np.isnan(part.table.values.data if part.table.is_sparse else part.table.values)
-    return {
-        "key": part.key,
-        "title": part.title,
-        "name": part.name,
-        "examples": len(part),
-        "unseen": part.unseen,
+    return part.entry() | {
         "cardinality": round(float(present.sum(axis=1).mean()), 4),
         "density": round(float(present[known].mean()) if known.any() else 0.0, 4),
         "label_sets": len(np.unique(part.truth, axis=0)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,13 +13,14 @@ from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
 from polyrule.data.labels import has_unknown
 from polyrule.errors import ModelError, OptionError
-from polyrule.evaluation.resampling import ResampledScores, resample_scores
+from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
 from polyrule.report import scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
-from polyrule.report.summary import kind_of
+from polyrule.report.scoring import interval_entries
+from polyrule.report.summary import MOST_UNTESTED, kind_of
 from polyrule.report.tally import Covers, Tally, count, first, tally
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
@@ -30,8 +31,6 @@ MOST_TALLIES = 12
 MOST_COUNTED = 40_000_000
 #: examples that a page gets at once
 MOST_ROWS = 25
-#: names of features that no rule tests, as many as a page gets
-MOST_UNTESTED = 2000
 
 FILTERS = ("all", "wrong", "missed", "extra", "present", "predicted", "rule", "rule-wrong", "undecided")
 
@@ -95,14 +94,7 @@ class Workbench:
             "feature_total": len(model.features),
             "untested": [f.name for j, f in enumerate(model.features) if j not in slots][:MOST_UNTESTED],
             "parts": [
-                {
-                    "key": part.key,
-                    "title": part.title,
-                    "name": part.name,
-                    "examples": len(part),
-                    "unseen": part.unseen,
-                    "present": run.per_label["present"].tolist(),
-                }
+                part.entry() | {"present": run.per_label["present"].tolist()}
                 for run, part in zip(runs, self.parts, strict=True)
             ],
             "models": [entry],
@@ -202,13 +194,7 @@ class Workbench:
 
 def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
     """Score models on resamples of a part; of large parts few are enough, and a person waits."""
-    times = MOST_COUNTED // max(1, part.truth.size * len(predictions))
-    return resample_scores(part.truth, predictions, resamples=min(400, max(40, times)))
-
-
-def interval_entries(found: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
-    """Return the 95 % intervals of a model's scores as plain values."""
-    return {name: [round(bound, 4) for bound in found.interval(name, at)] for name in names}
+    return scoring.resample(part, predictions, MOST_COUNTED, least=40)
 
 
 def _part(key: str, title: str, data: Dataset) -> Part:

@@ -168,15 +168,3 @@ function alwaysNote(chosen) {
     ]),
   );
 }
-
-function defaultsNote(chosen) {
-  if (chosen.kind === "ensemble") return note(decisionWords(chosen));
-  const present = chosen.defaults.flatMap((value, label) => (value ? [label] : []));
-  const words =
-    present.length === 0
-      ? "Labels that no rule sets are absent."
-      : present.length === data.labels.length
-        ? "Labels that no rule sets are present."
-        : `Labels that no rule sets are absent, except for ${present.map((label) => data.labels[label]).join(", ")}, which are present.`;
-  return note(words);
-}

@@ -184,3 +184,16 @@ const ruleHead = (rule, attributes) =>
   model().kind === "ensemble" ? weightChips(rule, attributes) : headChips(rule, attributes);
 const measureName = () =>
   String(model().info.options?.measure ?? "value") + (model().info.options?.lift ? ", lifted" : "");
+
+// What becomes of labels that no rule decides.
+function defaultsNote(chosen) {
+  if (chosen.kind === "ensemble") return note(decisionWords(chosen));
+  const present = chosen.defaults.flatMap((value, label) => (value ? [label] : []));
+  const words =
+    present.length === 0
+      ? "Labels that no rule sets are absent."
+      : present.length === data.labels.length
+        ? "Labels that no rule sets are present."
+        : `Labels that no rule sets are absent, except for ${present.map((label) => data.labels[label]).join(", ")}, which are present.`;
+  return note(words);
+}

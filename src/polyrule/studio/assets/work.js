@@ -33,14 +33,8 @@ function workSection() {
       el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" })),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
     chosen.rules.length ? cards : note("There are no rules. Write one, or learn again."),
-    defaultsWords(chosen),
+    defaultsNote(chosen),
   ];
-}
-
-function defaultsWords(chosen) {
-  if (chosen.kind === "ensemble") return note(decisionWords(chosen));
-  const present = data.labels.filter((_, label) => chosen.defaults[label]);
-  return note(present.length ? `Where no rule sets them, these labels are present: ${present.join(", ")}.` : "Labels that no rule sets are absent.");
 }
 
 function scoreStrip() {
