@@ -48,28 +48,39 @@ class _OnCluster:
     def _get_param_names(cls) -> list[str]:
         return sorted([*cls._plain._get_param_names(), "client"])
 
-    def _packed(
+    def fit(
         self,
         X: Any,
-        y: Any,
-        sample_weight: Any,
-        label_names: Any,
-        labels: Any,
-        feature_names: Any,
-        refine: bool = False,
-    ) -> Packed:
-        """Have the workers pack a collection; a store is packed already."""
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+        start: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn rules from a dask frame or array and its labels, or from a store that all workers can read.
+
+        Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
+        """
+        bins, values = self._how_packed()
         if labels is not None:
             raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
         if feature_names is not None:
             raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
-        if isinstance(X, Store):
-            if sample_weight is not None:
-                raise OptionError("a store brings its own weights; leave out sample_weight")
-            return X
-        most = getattr(self, "max_bins", None) if isinstance(self, estimators.RuleListClassifier) else None
-        given = self.client or default_client(), X, y, most or 255, refine, label_names, sample_weight
-        return again(lambda: pack_collections(*given))
+        if not isinstance(X, Store):
+            given = self.client or default_client(), X, y, bins, values, label_names, sample_weight
+            return self._from_packed(again(lambda: pack_collections(*given)), start)
+        if sample_weight is not None:
+            raise OptionError("a store brings its own weights; leave out sample_weight")
+        return self._from_packed(X, start)
+
+    def _how_packed(self) -> tuple[int, bool]:
+        """Most bins of a feature, and whether the values stay beside them."""
+        return 255, False
+
+    def _from_packed(self, packed: Remote | Store, start: Any) -> Self:
+        raise NotImplementedError
 
     def predict(self, X: Any) -> Any:
         """Predict labels: lazily, block by block, for a dask collection."""
@@ -127,24 +138,12 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
 
     _plain = estimators.RuleListClassifier
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        start: RuleList | None = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn rules from a dask frame or array and its labels, or from a store that all workers can read.
-
-        Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
-        """
+    def _how_packed(self) -> tuple[int, bool]:
         if self.device != "cpu":
             raise OptionError("device is chosen by the workers' machines; leave it out with polyrule.dask")
-        packed = self._packed(X, y, sample_weight, label_names, labels, feature_names, self.refine)
+        return self.max_bins or 255, self.refine
+
+    def _from_packed(self, packed: Remote | Store, start: RuleList | None) -> Self:
         if self.prune is not None:
             return self._fit(
                 self._read_training(_here(packed, self.max_samples), None, None, None),
@@ -154,7 +153,7 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
         if start is not None:
             raise OptionError("start is for lists whose rules are chosen; leave it out or give prune='f1'")
         client = self.client or default_client()
-        shares = packed.shares if isinstance(packed, Remote) else partial(store_shares, client, X)
+        shares = packed.shares if isinstance(packed, Remote) else partial(store_shares, client, packed)
         counter = DaskCounter(client, shares)
         try:
             counting = Counting(None, self.refine, maker=lambda packed: counter)
@@ -176,23 +175,8 @@ class RuleEnsembleClassifier(_OnCluster, estimators.RuleEnsembleClassifier):
 
     _plain = estimators.RuleEnsembleClassifier
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        start: RuleEnsemble | None = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn from a dask frame or array and its labels, or from a store.
-
-        Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
-        """
-        packed = self._packed(X, y, sample_weight, label_names, labels, feature_names)
-        return super().fit(_here(packed, self.max_samples), start=start)
+    def _from_packed(self, packed: Remote | Store, start: RuleEnsemble | None) -> Self:
+        return estimators.RuleEnsembleClassifier.fit(self, _here(packed, self.max_samples), start=start)
 
 
 def _here(packed: Packed, most: int | None) -> Packed:
