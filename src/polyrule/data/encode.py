@@ -17,6 +17,7 @@ from polyrule.arrays import Array, Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
+    as_array,
     check_finite,
     encode_column,
     encode_numbers,
@@ -90,13 +91,7 @@ def _encode(X: Any, features: tuple[Feature, ...] | None, others: Others, unseen
 
 
 def _as_array(X: Any) -> Array:
-    """Make an array without turning the numbers of a mixed list into text."""
-    try:
-        array = np.asarray(X)
-        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
-            array = np.array(X, dtype=object)
-    except ValueError as problem:
-        raise DataError("the rows of X have different lengths; every example needs the same columns") from problem
+    array = as_array(X, "the rows of X have different lengths; every example needs the same columns")
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: features are real numbers, text or booleans")
     if array.ndim != 2:

@@ -307,9 +307,7 @@ def _pandas_sparse(data: Any) -> Table | None:
     dtypes = data.dtypes
     if not all(type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes):
         return None
-    names = [str(name) for name in data.columns]
-    check_distinct(names, "column")
-    return Table.from_array(sp.csc_array(data.sparse.to_coo()), [Feature(name) for name in names])
+    return Table.from_array(sp.csc_array(data.sparse.to_coo()), [Feature(name) for name in column_names(data)])
 
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:

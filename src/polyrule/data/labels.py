@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bytes
-from polyrule.data.columns import is_missing, shorten
+from polyrule.data.columns import as_array, is_missing, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
@@ -89,15 +89,11 @@ def to_labels(
 
 
 def _as_label_array(Y: Any) -> Array:
-    try:
-        array = np.asarray(Y)
-        if array.dtype.kind in "US" and not isinstance(Y, np.ndarray):
-            array = np.array(Y, dtype=object)
-    except ValueError as problem:
-        raise DataError(
-            "the rows of Y have different lengths; give one 0/1 column per label "
-            "(scikit-learn's MultiLabelBinarizer turns sets of labels into such columns)"
-        ) from problem
+    array = as_array(
+        Y,
+        "the rows of Y have different lengths; give one 0/1 column per label (scikit-learn's MultiLabelBinarizer turns "
+        "sets of labels into such columns)",
+    )
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2:

@@ -273,13 +273,8 @@ class ArffReader:
 
     def _checked(self, block: SparseBlock) -> SparseBlock:
         """Indices must exist and appear once per row, in any order."""
-        outside = (block.columns < 0) | (block.columns >= len(self.columns))
-        if outside.any():
-            entry = int(np.argmax(outside))
-            raise DataError(
-                f"{self.name}, line {block.lines[block.rows[entry]]}: index {block.columns[entry]} is out of range; "
-                f"the header declares {len(self.columns)} attributes (0 to {len(self.columns) - 1})"
-            )
+        width = len(self.columns)
+        block.refuse_outside(self.name, "index", width, f"the header declares {width} attributes")
         block.refuse_twice(self.name, "index")
         return block
 

@@ -76,6 +76,14 @@ class SparseBlock:
     def __len__(self) -> int:
         return len(self.lines)
 
+    def refuse_outside(self, file: str, what: str, width: int, told: str) -> None:
+        """Refuse an entry of a column that is not there; `told` is what the header says."""
+        outside = (self.columns < 0) | (self.columns >= width)
+        if outside.any():
+            entry = int(np.argmax(outside))
+            where = f"{file}, line {self.lines[self.rows[entry]]}"
+            raise DataError(f"{where}: {what} {self.columns[entry]} is out of range; {told} (0 to {width - 1})")
+
     def refuse_twice(self, file: str, what: str) -> None:
         """Refuse a row that mentions a column twice; the order of its entries is free."""
         if ((np.diff(self.columns) > 0) | (np.diff(self.rows) > 0)).all():

@@ -48,13 +48,8 @@ class LibsvmReader:
         rows = 0
         for block in self._parsed():
             block.columns -= self._first
-            outside = block.columns >= len(self.columns)
-            if outside.any():
-                entry = int(np.argmax(outside))
-                raise DataError(
-                    f"{self.name}, line {block.lines[block.rows[entry]]}: feature index {block.columns[entry]} is out "
-                    f"of range; the header says {len(self.columns)} features (0 to {len(self.columns) - 1})"
-                )
+            width = len(self.columns)
+            block.refuse_outside(self.name, "feature index", width, f"the header says {width} features")
             rows += len(block)
             yield block
         if self._header is not None and rows != self._header[0]:
