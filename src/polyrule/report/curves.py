@@ -53,7 +53,8 @@ def curve(model: RuleList, table: Table, truth: Bytes) -> Curve:
     before, after, present = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, is_present))
 
     def total(start: int, change: Ints) -> Ints:
-        return start + np.concatenate([[0], np.cumsum(_per_rule(when, change, steps - 1))])
+        per_rule = np.bincount(when, change, steps - 1).astype(np.int64)
+        return start + np.concatenate([[0], np.cumsum(per_rule)])
 
     predicted = total(int((defaults * is_known).sum()), (after - before) * known)
     hits = total(int((defaults * is_present).sum()), (after - before) * present)
@@ -70,12 +71,6 @@ def curve(model: RuleList, table: Table, truth: Bytes) -> Curve:
         )
         / max(1, int(judged.sum())),
     )
-
-
-def _per_rule(when: Ints, change: Ints, rules: int) -> Ints:
-    sums = np.zeros(rules, dtype=np.int64)
-    np.add.at(sums, when, change)
-    return sums
 
 
 def _exact_matches(errors: Ints, judged: Bools, rows: Ints, when: Ints, change: Ints, steps: int) -> Ints:
