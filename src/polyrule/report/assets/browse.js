@@ -67,12 +67,7 @@ function filterControls(filter, chosen, show, refresh) {
     filter[name] = value;
     show();
   };
-  const text = el("input", {
-    type: "search",
-    value: filter.text,
-    placeholder: "feature, label, value…",
-    on: { input: () => set("text")(text.value) },
-  });
+  const text = searchBox(filter.text, set("text"), "feature, label, value…");
   const labels = [["", "any label"], ...data.labels.map((name, index) => [index, name])];
   const used = new Set(
     chosen.rules.flatMap((rule) => featureTests(rule.body).map(([, slot]) => slot)),

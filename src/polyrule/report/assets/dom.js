@@ -40,6 +40,12 @@ function fill(node, ...children) {
 let counter = 0;
 const freshId = (stem) => `${stem}-${++counter}`;
 
+// A field to search in; `typed` gets what stands in it.
+function searchBox(text, typed, placeholder = "name") {
+  const control = el("input", { type: "search", value: text, placeholder, on: { input: () => typed(control.value) } });
+  return control;
+}
+
 // A labelled control; the label is the visible words, so that both pointers and screen readers find it.
 function field(words, control, attributes = {}) {
   control.id = control.id || freshId("field");

@@ -27,16 +27,9 @@ function labelsSection() {
       show();
     },
   );
-  const find = el("input", {
-    type: "search",
-    value: app.labelText ?? "",
-    placeholder: "name",
-    on: {
-      input: () => {
-        app.labelText = find.value;
-        show();
-      },
-    },
+  const find = searchBox(app.labelText ?? "", (text) => {
+    app.labelText = text;
+    show();
   });
   show();
   return [

@@ -173,16 +173,9 @@ function inputOrder(state) {
 function featureInputs(state, update) {
   const order = inputOrder(state);
   const list = el("div", { class: "input-list" });
-  const find = el("input", {
-    type: "search",
-    value: app.featureText ?? "",
-    placeholder: "name",
-    on: {
-      input: () => {
-        app.featureText = find.value;
-        show();
-      },
-    },
+  const find = searchBox(app.featureText ?? "", (text) => {
+    app.featureText = text;
+    show();
   });
   let all = app.allFeatures ?? false;
   const show = () => {
