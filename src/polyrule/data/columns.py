@@ -63,17 +63,6 @@ def _digits(value: Any) -> str:
         raise DataError("a whole number has too many digits to be a category or a name") from None
 
 
-def as_array(values: Any, ragged: str) -> Array:
-    """Make an array without making numbers of a mixed list text; `ragged` is said of rows that differ in length."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            array = np.array(values, dtype=object)
-    except ValueError as problem:
-        raise DataError(ragged) from problem
-    return array
-
-
 def check_finite(values: Floats, name: str) -> Floats:
     """Return `values`, or name the first row that holds an infinite number; NaN is a missing value and allowed."""
     with np.errstate(invalid="ignore"):

@@ -17,7 +17,6 @@ from polyrule.arrays import Array, Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
-    as_array,
     check_finite,
     encode_column,
     encode_numbers,
@@ -26,7 +25,7 @@ from polyrule.data.columns import (
 )
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
-from polyrule.data.table import Feature, Table, as_kept
+from polyrule.data.table import Feature, Table, as_array, as_kept
 from polyrule.errors import DataError
 
 # Cells looked at at once for infinite numbers.

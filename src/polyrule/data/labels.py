@@ -13,9 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bytes
-from polyrule.data.columns import as_array, is_missing, shorten
+from polyrule.data.columns import is_missing, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
+from polyrule.data.table import as_array
 from polyrule.errors import DataError
 
 #: How people write that a label is absent or present, in any case.

@@ -312,6 +312,17 @@ class Table:
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)
 
 
+def as_array(values: Any, ragged: str) -> Array:
+    """Make an array without making numbers of a mixed list text; `ragged` is said of rows that differ in length."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            array = np.array(values, dtype=object)
+    except ValueError as problem:
+        raise DataError(ragged) from problem
+    return array
+
+
 def as_kept(array: Array) -> Array:
     """Return an array of numbers in a type that tables keep, without copying one that already is.
 
