@@ -30,7 +30,6 @@ from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
-from polyrule.model.predict import predict_proba as rule_probabilities
 from polyrule.native import warn_if_slow
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
 from polyrule.store import Packed, Store, pack_table
@@ -125,6 +124,21 @@ class RuleEstimator(FittedRules):
         if self._label_columns:
             X = without_columns(X, self._label_columns)
         return read_features(self, X, self.features_)
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
+        table, model = self._read(X), self.model_
+        return self._target.labels_out(model.labels_of(table), lambda: model.chances_of(table))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability that each label is present.
+
+        That of an ensemble is calibrated. In a list, a label set by a rule gets what the learner expects of that
+        literal on new examples or, where it stored nothing, the Laplace-smoothed share of training examples on which it
+        was right, (TP + 1) / (TP + FP + 2); a label that nobody set gets the same of the examples where nobody set it.
+        A list's `predict` follows the rules, so it may disagree with 0.5 where a rule's own evidence is weak.
+        """
+        return self._target.probabilities_out(self.model_.chances_of(self._read(X)))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""
@@ -329,23 +343,6 @@ class RuleClassifier(RuleEstimator):
             logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
-        table = self._read(X)
-        labels = run_rules(self.model_, table).labels
-        return self._target.labels_out(labels, lambda: rule_probabilities(self.model_, table))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability that each label is present.
-
-        A label set by a rule gets what the learner expects of that literal on new examples or, where it stored nothing,
-        the Laplace-smoothed share of training examples on which it was right, (TP + 1) / (TP + FP + 2); a label that
-        nobody set gets the same of the examples where nobody set it. `predict` follows the rules, so it may disagree
-        with 0.5 where a rule's own evidence is weak.
-        """
-        table = self._read(X)
-        return self._target.probabilities_out(rule_probabilities(self.model_, table))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that set at least one label of an example."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bytes, Floats, Ints, Ints8
+from polyrule.arrays import Bytes, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
@@ -274,16 +274,6 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
         self.merits_ = merits
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
-        table = self._read(X)
-        return self._target.labels_out(self.model_.predict(table), lambda: self.model_.predict_proba(table))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Calibrated probability that each label is present."""
-        table = self._read(X)
-        return self._target.probabilities_out(self.model_.predict_proba(table))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that fire."""
