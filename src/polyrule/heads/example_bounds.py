@@ -80,8 +80,8 @@ class ExampleBounds:
             if highest >= goal - MARGIN:
                 self._likely = len(head) + j
                 ceiling = self._ceiling(counts, depth, sizes, len(head)) if self.monotone else None
-                return float(highest) if ceiling is None or ceiling > target else ceiling
-        return float(highest)
+                return _rounded_up(highest) if ceiling is None or ceiling > target else ceiling
+        return _rounded_up(highest)
 
     def _ceiling(self, counts: Ints, depth: int, sizes: list[int], size: int) -> Fraction:
         """Bound the value exactly, with every example as right as j labels could make it, for each j."""
@@ -193,6 +193,10 @@ class ExampleBounds:
             found = self.values(tp + d, wrong, np.maximum(tn - j + q, 0), np.maximum(fn - q, 0))
             best = np.maximum(best, np.where(fine, found, -np.inf))
         return best
+
+
+def _rounded_up(bound: float) -> float:
+    return float(bound + MARGIN * (1 + abs(bound)))
 
 
 def _slopes(table: Floats, d: Floats, z: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
-from polyrule.heads.world import HeadSpace, Rank
+from polyrule.heads.world import Found, HeadSpace, Rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.ratio import RatioMeasure
@@ -133,39 +133,23 @@ def _dot(row: tuple[int, ...], counts: Counts) -> Fraction:
 Gain = Callable[[LabelValue], Fraction]
 
 
-@dataclass(frozen=True)
-class Optimum:
-    """The best head, its rank, the heads tried on the way, and how many rounds that took."""
-
-    head: Head
-    rank: Rank
-    tried: tuple[Head, ...]
-    evaluated: int
-
-
-def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | SizeForm) -> Optimum:
+def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | SizeForm) -> Found:
     """Return the best head.
 
     Without lift one iteration over heads of any size is enough. With lift the sizes compete: the best is the best
     over k of (best head of size k) × ρ(k). A `SizeForm` is additive per size, so it always goes size by size.
     """
     if isinstance(form, LinearForm) and valuation.objective.lift.is_none:
-        head, rounds = dinkelbach(space, valuation, form, 1, space.max_size)
-        return Optimum(head, valuation.rank(head), (head,), rounds)
-    best: tuple[Rank, Head] | None = None
-    tried: list[Head] = []
-    evaluated = 0
-    for size in range(1, space.max_size + 1):
-        if isinstance(form, LinearForm):
-            head, rounds = dinkelbach(space, valuation, form, size, size)
-        else:
-            head, rounds = choose(space, valuation, form.gains[size - 1].__getitem__, size, size), 1
-        evaluated += rounds
-        tried.append(head)
-        ranked = valuation.rank(head), head
-        best = ranked if best is None else max(best, ranked)
-    assert best is not None
-    return Optimum(best[1], best[0], tuple(tried), evaluated)
+        tried = [dinkelbach(space, valuation, form, 1, space.max_size)]
+    elif isinstance(form, LinearForm):
+        tried = [dinkelbach(space, valuation, form, size, size) for size in range(1, space.max_size + 1)]
+    else:
+        sizes = enumerate(form.gains[: space.max_size], start=1)
+        tried = [(choose(space, valuation, gains.__getitem__, size, size), 1) for size, gains in sizes]
+    ranks: dict[Head, Rank] = {head: valuation.rank(head) for head, _ in tried}
+    best = max(ranks, key=ranks.__getitem__)
+    seen = {head: (ranked[0], "evaluated") for head, ranked in ranks.items()}
+    return Found(best, ranks[best], sum(rounds for _, rounds in tried), seen)
 
 
 def dinkelbach(space: HeadSpace, valuation: Valuation, form: LinearForm, least: int, most: int) -> tuple[Head, int]:
