@@ -12,7 +12,7 @@ from polyrule.heads.world import HeadSpace
 from polyrule.measures import Objective
 from polyrule.measures.association import SPECS
 
-FORMULAS = ("wracc", "rate_difference", "matthews", *SPECS)
+FORMULAS = tuple(SPECS)
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -25,8 +25,8 @@ from polyrule.heads.correlations import SLACK, Literals, formula_of_sums
 from polyrule.heads.search import chosen_search
 from polyrule.heads.valuation import MicroValuation, Valuation, valuation
 from polyrule.heads.world import HeadSpace, World
+from polyrule.measures.association import MEstimate
 from polyrule.measures.objective import Objective
-from polyrule.measures.rational import RationalMeasure
 
 #: intervals of x, halvings of the range of levels, and of the range of μ
 _INTERVALS, _LEVELS, _SLOPES = 64, 14, 12
@@ -79,8 +79,8 @@ def _gain_sums(values: Valuation, space: HeadSpace) -> _GainSums | None:
     if formula is None:
         return None
     assert isinstance(values, MicroValuation)
-    if isinstance(measure, RationalMeasure) and formula == "m_estimate":
-        return _GainSums(values, space, "", float(Fraction(measure.parameters[0])))
+    if isinstance(measure, MEstimate):
+        return _GainSums(values, space, "", float(measure.m))
     return _GainSums(values, space, formula)
 
 

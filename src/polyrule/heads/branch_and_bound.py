@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from polyrule.errors import OptionError
-from polyrule.heads.correlations import Branches, Literals
+from polyrule.heads.correlations import Branches, Literals, formula_of_sums
 from polyrule.heads.example_bounds import ExampleBounds
 from polyrule.heads.single_literals import label_sets
 from polyrule.heads.valuation import (
@@ -25,7 +25,6 @@ from polyrule.heads.valuation import (
 from polyrule.heads.world import Found, HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head
-from polyrule.measures.objective import formula_of
 
 LARGEST_UNBOUNDED = 2_000_000
 
@@ -141,9 +140,8 @@ def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bou
         if valuation.objective.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
             return None
         plain = MicroBounds(valuation, space, labels)
-        formula = formula_of(valuation.objective.measure)
-        concave = formula is not None and valuation.objective.scope == "head" and valuation.objective.lift.is_none
-        return CorrelationBounds(plain, formula, space) if concave and formula is not None else plain
+        formula = formula_of_sums(valuation)
+        return plain if formula in (None, "m_estimate") else CorrelationBounds(plain, str(formula), space)
     assert isinstance(valuation, ExampleValuation)
     if valuation.world.has_unknown:
         return None  # an added label moves every count of an example that knows it, and none of one that does not

@@ -17,8 +17,7 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.objective import formula_of
-from polyrule.measures.rational import RationalMeasure, m_estimate_from_counts
+from polyrule.measures.association import Association, MEstimate
 
 SLACK = 1e-9
 
@@ -37,9 +36,9 @@ def formula_of_sums(valuation: Valuation) -> str | None:
     if not isinstance(valuation, MicroValuation) or objective.scope != "head" or not objective.lift.is_none:
         return None
     measure = objective.measure
-    if isinstance(measure, RationalMeasure) and measure.function is m_estimate_from_counts:
+    if isinstance(measure, MEstimate):
         return "m_estimate"
-    return formula_of(measure)
+    return measure.name if isinstance(measure, Association) else None
 
 
 def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:

@@ -10,15 +10,13 @@ from polyrule.errors import OptionError, UnsoundSearchError
 from polyrule.heads.branch_and_bound import search_bound
 from polyrule.heads.correlations import formula_of_sums, literals_decide
 from polyrule.heads.enumeration import search_antimonotone, search_climb, search_exhaustive
-from polyrule.heads.ratio_search import LinearForm, linear_form, search_ratio
+from polyrule.heads.ratio_search import LinearForm, SizeForm, linear_form, search_ratio, size_form
 from polyrule.heads.single_literals import alike_values, search_alike, search_decomposable, search_subset
-from polyrule.heads.sizewise import SizeForm, size_form
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
 from polyrule.measures.definition import Head
-from polyrule.measures.facts import Case, prove
 from polyrule.measures.objective import SEARCHES, Objective
-from polyrule.measures.properties import Properties
+from polyrule.measures.properties import Case, Properties, prove
 from polyrule.measures.trial import find_witness
 
 Form = LinearForm | SizeForm | None

@@ -9,7 +9,7 @@ from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
 from polyrule.heads.world import Found, HeadSpace, Seen, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
-from polyrule.measures.facts import is_correlation
+from polyrule.measures.properties import is_correlation
 
 
 def search_decomposable(space: HeadSpace, valuation: Valuation) -> Found:
