@@ -126,9 +126,9 @@ class RuleList(RuleModel[Rule]):
         """Return the list as text, one rule per line; see `polyrule.model.printing.format_list`."""
         return printing.format_list(self, numbers=numbers, counts=counts, digits=digits)
 
-    def format_rule(self, index: int, *, counts: bool = True) -> str:
+    def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
         """Return one rule as text."""
-        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts)
+        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts, digits=digits)
 
     def statistics(self) -> dict[str, float]:
         """Count what a list is made of.
