@@ -67,6 +67,52 @@ class RuleEstimator(FittedRules):
     n_jobs: int | None
     max_samples: int | None = None
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+        start: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn rules.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, Table, Dataset or Store
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
+            a `Store` bring their labels.
+        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
+            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
+            label per class is learned and the most probable one predicted.
+        sample_weight : array, optional
+            Weights of the examples; 0 leaves one out.
+        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
+            Names to print; frames, words and a named series bring their own.
+        labels : list of str, or a pattern such as ``"mood_*"``, optional
+            Which columns of the frame X are labels, in place of y; the others are features.
+        start : RuleList, for `RuleEnsembleClassifier` a RuleEnsemble, optional
+            Rules to go on from. Those of a list stay in front, and only what they leave open is learned. Those of an
+            ensemble keep their bodies and heads, and their weights are fitted together with those of the new rules;
+            `max_rules` counts both.
+        feature_names : sequence of str, optional
+            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
+            pipeline, see `polyrule.name_features`.
+
+        Returns
+        -------
+        self
+            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
+            KeyboardInterrupt goes on.
+        """
+        return self._fit_to(self._read_training(X, y, sample_weight, label_names, labels, feature_names), start)
+
+    def _fit_to(self, training: TrainingData, start: Any) -> Self:
+        raise NotImplementedError
+
     def _read_training(
         self,
         X: Any,
@@ -291,43 +337,8 @@ class RuleClassifier(RuleEstimator):
         chosen = (self.max_bins, self.refine, self.device)
         return NOTHING_COUNTED if chosen == (None, False, "cpu") else Counting(*chosen)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn rules.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame, Table, Dataset or Store
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
-            a `Store` bring their labels.
-        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
-            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
-            label per class is learned and the most probable one predicted.
-        sample_weight : array, optional
-            Weights of the examples; 0 leaves one out.
-        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
-            Names to print; frames, words and a named series bring their own.
-        labels : list of str, or a pattern such as ``"mood_*"``, optional
-            Which columns of the frame X are labels, in place of y; the others are features.
-        feature_names : sequence of str, optional
-            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
-            pipeline, see `polyrule.name_features`.
-
-        Returns
-        -------
-        self
-            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
-            KeyboardInterrupt goes on.
-        """
-        return self._fit(self._read_training(X, y, sample_weight, label_names, labels, feature_names), self._counting())
+    def _fit_to(self, training: TrainingData, start: Any) -> Self:
+        return self._fit(training, self._counting(), start)
 
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):

@@ -176,42 +176,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     ) -> None:
         self._set(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        start: RuleEnsemble | None = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn an ensemble.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame, Table, Dataset or Store
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and a `Store` bring
-            their labels.
-        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
-            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
-            label per class is learned and the most probable one predicted.
-        sample_weight : array, optional
-            Weights of the examples; 0 leaves one out.
-        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
-            Names to print; frames, words and a named series bring their own.
-        labels : list of str, or a pattern such as ``"mood_*"``, optional
-            Which columns of the frame X are labels, in place of y; the others are features.
-        start : RuleEnsemble, optional
-            Rules to go on from: their bodies and heads stay, their weights are fitted together with those of the new
-            rules; `max_rules` counts both.
-        feature_names : sequence of str, optional
-            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
-            pipeline, see `polyrule.name_features`.
-        """
+    def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options = options_of(self, self._threads())
-        training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
         some = training
         if self._is_sampled(training):
             if not isinstance(self.cv, (int, np.integer)):

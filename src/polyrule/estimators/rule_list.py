@@ -195,29 +195,6 @@ class RuleListClassifier(RuleClassifier):
     ) -> None:
         self._set(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        start: RuleList | None = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn rules; see `RuleClassifier.fit`.
-
-        Parameters
-        ----------
-        X, y, sample_weight, label_names, labels, feature_names
-            The training data.
-        start : RuleList, optional
-            Rules to keep in front; only what they leave open is learned.
-        """
-        training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
-        return self._fit(training, self._counting(), start)
-
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:
         """Return the learner of the paper, whose published rows it reproduces to the last digit.
