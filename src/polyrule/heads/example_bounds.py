@@ -16,7 +16,6 @@ import numpy as np
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.association import round_average
 from polyrule.measures.base import Measure
 from polyrule.measures.definition import Head
 from polyrule.measures.ratio import RatioMeasure
@@ -36,8 +35,6 @@ class ExampleBounds:
         self.values = _Lookup(valuation.objective.measure, valuation.world.n_labels)
         self.weights = np.array(valuation.weights, np.float64) / max(valuation.world.total_weight, 1)
         self.covered = valuation.covered
-        self.base = valuation.outside.astype(np.int64).sum(axis=1)
-        self.change = [cells.astype(np.int64) - valuation.outside for cells in valuation.inside]
         self.negative = any(value == 0 for _, value in space.literals)
         # How a literal moves TP of a covered or TN of an uncovered example: (examples, literals), in the order of
         # labels.
@@ -50,7 +47,7 @@ class ExampleBounds:
         self.score = self.score.astype(np.float64)
         self.up, self.level = _tail_counts(most == 1), _tail_counts(most == 0)
         self.down, self.flat = _tail_counts(least == -1), _tail_counts(least == 0)
-        is_set = np.stack([(valuation.inside[1][:, x].sum(axis=1) == 0) & self.covered for x in labels], axis=1)
+        is_set = valuation.is_set[:, labels]
         self.is_set = is_set.astype(np.float64)
         self.set_left = _tail_counts(is_set)
         self.present_left = _tail_counts(valuation.truth[:, labels] == 1)
@@ -58,7 +55,7 @@ class ExampleBounds:
         self._likely = 1
 
     def _score(self, value: int) -> Ints:
-        change = self.change[value]
+        change = self.valuation.change[value]
         silent = change[:, :, 2] if self.scope == "head" else np.zeros_like(change[:, :, 2])
         return np.where(self.covered[:, None], change[:, :, 0], silent)
 
@@ -68,9 +65,9 @@ class ExampleBounds:
         Doubles cannot tell a tie from a better head. Where even the best each example could do by itself is no more
         than the target, that is returned as an exact fraction.
         """
-        counts = self.base.copy()
+        counts = self.valuation.base.copy()
         for label, value in head:
-            counts += self.change[value][:, label]
+            counts += self.valuation.change[value][:, label]
         goal, highest = float(target), -np.inf
         # Sizes at which no cut was possible lately come first: one of them is enough to give up.
         sizes = sorted(range(1, most - len(head) + 1), key=lambda j: abs(len(head) + j - self._likely))
@@ -85,19 +82,10 @@ class ExampleBounds:
 
     def _ceiling(self, counts: Ints, depth: int, sizes: list[int], size: int) -> Fraction:
         """Bound the value exactly, with every example as right as j labels could make it, for each j."""
-        measure, total = self.valuation.objective.measure, max(self.valuation.world.total_weight, 1)
-        highest = None
-        for j in sizes:
-            weight_of: dict[tuple[int, ...], int] = {}
-            for row, weight in zip(self._as_right_as_can_be(counts, depth, j), self.valuation.weights, strict=True):
-                weight_of[tuple(row)] = weight_of.get(tuple(row), 0) + weight
-            mean = sum((measure.value(*row) * weight for row, weight in weight_of.items()), Fraction(0)) / total
-            mean = (round_average(mean) if measure.rounded else mean) * self.valuation.rho(size + j)
-            highest = mean if highest is None else max(highest, mean)
-        assert highest is not None
-        return highest
+        v = self.valuation
+        return max(v.mean(self._as_right_as_can_be(counts, depth, j)) * v.rho(size + j) for j in sizes)
 
-    def _as_right_as_can_be(self, counts: Ints, depth: int, j: int) -> list[list[int]]:
+    def _as_right_as_can_be(self, counts: Ints, depth: int, j: int) -> Ints:
         """Return the counts of every example with the most TP and TN and the fewest FP and FN after j more labels."""
         tp, fp, tn, fn = counts.T
         up, level = self.up[:, depth], self.level[:, depth]
@@ -111,8 +99,7 @@ class ExampleBounds:
             from_fn = np.minimum(j, present)
             wrong = np.maximum(j - high - is_set, 0)
             columns = [tp + c * high, fp + c * wrong, np.maximum(tn - c * (j - from_fn), 0), fn - c * from_fn]
-        rows: list[list[int]] = np.stack(columns, axis=1).tolist()
-        return rows
+        return np.stack(columns, axis=1)
 
     def _limit_for(self, counts: Ints, depth: int, j: int, goal: float, rho: float) -> float:
         low, high, table = self._table(counts, depth, j)

@@ -73,17 +73,15 @@ class _Examples:
         self.measure = valuation.objective.measure
         self.literals = space.literals
         self.total = Fraction(max(valuation.world.total_weight, 1))
-        change = [cells.astype(np.int64) - valuation.outside for cells in valuation.inside]
         # shape (examples, literals, 4)
-        changed = np.stack([change[value][:, label] for label, value in self.literals], axis=1)
+        changed = np.stack([valuation.change[value][:, label] for label, value in self.literals], axis=1)
         predicted, silent = changed[:, :, :2].sum(axis=2), changed[:, :, 2:].sum(axis=2)
         # Unless every literal adds the same to TP + FP and to TN + FN of an example, k does not fix these totals.
         self.same_totals = bool((predicted == predicted[:, :1]).all() and (silent == silent[:, :1]).all())
         t, q = changed[:, :, 0], changed[:, :, 3]
         ranges = [t.min(axis=1), t.max(axis=1), q.min(axis=1), q.max(axis=1), (t + q == 0).all(axis=1)]
-        base = valuation.outside.astype(np.int64).sum(axis=1)
         kinds, which = np.unique(
-            np.column_stack([base, predicted[:, 0], silent[:, 0], *ranges]), axis=0, return_inverse=True
+            np.column_stack([valuation.base, predicted[:, 0], silent[:, 0], *ranges]), axis=0, return_inverse=True
         )
         self.kinds: list[list[int]] = kinds.tolist()
         weights = np.array(valuation.weights, np.int64)
