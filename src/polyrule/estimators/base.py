@@ -184,7 +184,8 @@ class RuleEstimator(FittedRules):
         was right, (TP + 1) / (TP + FP + 2); a label that nobody set gets the same of the examples where nobody set it.
         A list's `predict` follows the rules, so it may disagree with 0.5 where a rule's own evidence is weak.
         """
-        return self._target.probabilities_out(self.model_.chances_of(self._read(X)))
+        table = self._read(X)
+        return self._target.probabilities_out(self.model_.chances_of(table))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""
