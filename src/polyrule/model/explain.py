@@ -16,7 +16,6 @@ from polyrule.model import printing
 from polyrule.model.bodies import check_table
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import met, with_gaps
-from polyrule.model.predict import chance_of, default_chance, smoothed
 from polyrule.model.rule import LabelCondition, Rule
 
 if TYPE_CHECKING:
@@ -333,13 +332,12 @@ def _reason(
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
-        return LabelReason(name, default, None, default_chance(rule_list, label), right, wrong, ())
+        return LabelReason(name, default, None, float(rule_list.chances[-1, label]), right, wrong, ())
     rule = rule_list.rules[setter[label]]
     literal = next((literal for literal in rule.head if literal.label == label), None)
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
-    certain = chance_of(literal) if literal else smoothed(tp, fp)
-    chance = certain if state[label] else 1.0 - certain
+    chance = float(rule_list.chances[setter[label], label])
     return LabelReason(name, state[label], setter[label], chance, tp, fp, grounds[setter[label]])
 
 

@@ -102,9 +102,9 @@ class RuleList(RuleModel[Rule]):
         return prediction.FlatRules.of(self)
 
     @cached_property
-    def chances(self) -> prediction.ChanceTables:
-        """The probabilities behind its rules as arrays."""
-        return prediction.ChanceTables.of(self)
+    def chances(self) -> Floats:
+        """Probability that each label is present, by who set it: a row per rule, the last for nobody."""
+        return prediction.chance_table(self)
 
     @overload
     def __getitem__(self, index: int) -> Rule: ...
