@@ -86,9 +86,7 @@ def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
     found: list[list[Ints]] = [[] for _ in range(flat.bodies.rules)]
     for rows, block in flat.bodies.blocks(table.values, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
-        record: list[Ints] = []
-        _run(flat, block, state, np.empty(state.shape, dtype=np.int32), record)
-        for rule, fired in enumerate(record):
+        for rule, fired in enumerate(_run(flat, block, state, np.empty(state.shape, dtype=np.int32))):
             found[rule].append(fired + rows.start)
     return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in found]
 
@@ -126,42 +124,25 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
     return PredictResult(labels, setter)
 
 
-def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32, record: list[Ints] | None = None) -> None:
-    """Apply every rule to one block; `state` (-1 unset), `setter` and, per rule, the fired rows are filled in place."""
-    unset = np.full(state.shape[0], state.shape[1], dtype=np.int64)
-    active = np.arange(state.shape[0])
+def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32) -> list[Ints]:
+    """Apply every rule to one block; `state` (-1 unset) and `setter` are filled in place. Return where each fired."""
+    active, fired = np.arange(len(state)), []
     for rule in range(flat.bodies.rules):
-        if not len(active) and record is None:
-            break
         rows = flat.bodies.fired(rule, block, active, state)
-        if record is not None:
-            record.append(rows)
-        if not len(rows):
-            continue
-        newly = _set_head(flat, rule, rows, state, setter)
-        unset[rows] -= newly
-        # An example with nothing left to set cannot change any more, so it may leave together with the stopped ones.
-        finished = (unset[rows] == 0) if record is None else False
-        done = rows[finished | ((newly > 0) & bool(flat.stop[rule]))]
-        if len(done):
-            active = np.setdiff1d(active, done, assume_unique=True)
-
-
-def _set_head(flat: FlatRules, rule: int, rows: Ints, state: Ints8, setter: Ints32) -> Ints:
-    """Set what is still unset; return per row how many labels that were."""
-    newly = np.zeros(len(rows), dtype=np.int64)
-    head = slice(flat.head_start[rule], flat.head_start[rule + 1])
-    for label, value in zip(flat.head_label[head], flat.head_value[head], strict=True):
-        free = state[rows, label] < 0
-        state[rows[free], label] = value
-        setter[rows[free], label] = rule
-        newly += free
-    if flat.full:
-        free_rows, free_labels = np.nonzero(state[rows] < 0)
-        state[rows[free_rows], free_labels] = 0
-        setter[rows[free_rows], free_labels] = rule
-        newly += np.bincount(free_rows, minlength=len(rows))
-    return newly
+        fired.append(rows)
+        head = slice(flat.head_start[rule], flat.head_start[rule + 1])
+        labels, values = flat.head_label[head], flat.head_value[head].astype(np.int8)
+        if flat.full:
+            said = np.zeros(state.shape[1], dtype=np.int8)
+            said[labels] = values
+            labels, values = np.arange(len(said), dtype=np.int32), said
+        cells = rows[:, None], labels
+        free = state[cells] < 0
+        state[cells] = np.where(free, values, state[cells])
+        setter[cells] = np.where(free, rule, setter[cells])
+        if flat.stop[rule]:
+            active = np.setdiff1d(active, rows[free.any(axis=1)], assume_unique=True)
+    return fired
 
 
 def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> Floats:
