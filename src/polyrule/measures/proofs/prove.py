@@ -238,18 +238,11 @@ def _ask_z3(
 
 
 def _answer(z3: Any, lemma: str, root: Node, nothing_set: bool, deadline: float) -> str:
-    """Ask about the expression as it stands, then about the polynomials: now the one is easier, now the other."""
     left = (deadline - time.process_time()) / 2
     answer, _ = smt.Question(z3, lemma, root, nothing_set=False).ask(left)
     if answer == "contradicted" and nothing_set:  # without the equations for margins the lemma may say too much
         answer, _ = smt.Question(z3, lemma, root, nothing_set).ask(left)
-    if answer != "unknown":
-        return answer
-    try:
-        with effort(MOST_WORK, deadline):
-            return smt.ask_cases(z3, cases(lemma, root, nothing_set), deadline)
-    except OutOfReach:
-        return answer
+    return answer
 
 
 @lru_cache(maxsize=256)
