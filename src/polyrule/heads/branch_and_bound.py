@@ -60,7 +60,6 @@ class BranchAndBound:
 
     def run(self) -> Found:
         """Search the whole space."""
-        self._climb()
         self._branch((), 0, 0)
         assert self.best is not None
         return Found(self.best[1], self.best[0], len(self.seen), self.seen)
@@ -74,20 +73,6 @@ class BranchAndBound:
         if self.best is None or (ranked, head) > self.best:
             self.best = ranked, head
         return ranked
-
-    def _climb(self) -> None:
-        """Add one literal after the other while that helps, so that the search starts with something to beat."""
-        while True:
-            assert self.best is not None
-            _, head = self.best
-            if len(head) == self.space.max_size:
-                return
-            used = {label for label, _ in head}
-            for literal in self.space.literals:
-                if literal[0] not in used:
-                    self._try(tuple(sorted((*head, literal))))
-            if self.best[1] == head:
-                return
 
     def _branch(self, head: Head, depth: int, tp: int) -> None:
         if depth == len(self.labels) or len(head) == self.space.max_size:

@@ -16,12 +16,9 @@ import numpy as np
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.base import Measure
 from polyrule.measures.definition import Head
-from polyrule.measures.ratio import RatioMeasure
 
 ROUNDS = 8
-LARGEST_TABLE = 1_000_000
 MARGIN = 1e-9
 
 
@@ -32,7 +29,7 @@ class ExampleBounds:
         self.valuation = valuation
         self.scope = valuation.objective.scope
         self.monotone = valuation.objective.measure.monotone
-        self.values = _Lookup(valuation.objective.measure, valuation.world.n_labels)
+        self.values = valuation.objective.measure.values
         self.weights = np.array(valuation.weights, np.float64) / max(valuation.world.total_weight, 1)
         self.covered = valuation.covered
         self.negative = any(value == 0 for _, value in space.literals)
@@ -208,27 +205,6 @@ def _rise(values: Floats, at: Ints) -> Floats:
         known = sensible & np.isfinite(start) & np.isfinite(end)
         rise[known] = end[known] - start[known]
     return rise
-
-
-class _Lookup:
-    """Values of a measure for arrays of small counts; a table of all of them unless the measure is quick anyway."""
-
-    def __init__(self, measure: Measure, n_labels: int) -> None:
-        self.measure = measure
-        self.table: Floats | None = None
-        if not isinstance(measure, RatioMeasure) and (n_labels + 1) ** 4 <= LARGEST_TABLE:
-            self.table = np.full((n_labels + 1,) * 4, np.nan)
-
-    def __call__(self, tp: Ints, fp: Ints, tn: Ints, fn: Ints) -> Floats:
-        if self.table is None:
-            return self.measure.values(tp, fp, tn, fn)
-        found = self.table[tp, fp, tn, fn]
-        missing = np.isnan(found)
-        if missing.any():
-            asked = [np.broadcast_to(x, found.shape)[missing] for x in (tp, fp, tn, fn)]
-            self.table[tuple(asked)] = self.measure.values(*asked)
-            found = self.table[tp, fp, tn, fn]
-        return np.asarray(found)
 
 
 def _tail_counts(flags: Bools) -> Ints:
