@@ -9,6 +9,7 @@ Any division by 0 gives 0, as everywhere.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -63,11 +64,11 @@ class ExpressionMeasure(Measure):
 
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
-        counts = {"tp": tp, "fp": fp, "tn": tn, "fn": fn}
+        counts = {name: Fraction(count) for name, count in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         try:
             if self.square is not None:
-                return root_of(Fraction(_evaluate(self.square, counts)))
-            number = Fraction(_evaluate(self.root, counts))
+                return root_of(Fraction(_evaluate(self.square, counts, Fraction, _EXACTLY)))
+            number = Fraction(_evaluate(self.root, counts, Fraction, _EXACTLY))
         except (OverflowError, ValueError):
             number = None
         if number is None:
@@ -89,7 +90,7 @@ class ExpressionMeasure(Measure):
         """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
         counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(_evaluate_arrays(self.root, counts), counts["tp"].shape)
+            found = np.broadcast_to(_evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
         return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
     def __eq__(self, other: object) -> bool:
@@ -153,12 +154,13 @@ def _variables(node: Node) -> Iterator[str]:
 Number = Fraction | float
 
 
-def _evaluate(node: Node, counts: dict[str, int]) -> Number:
+def _evaluate(node: Node, counts: dict[str, Any], number: Callable[[Fraction], Any], apply: dict[str, Any]) -> Any:
+    """Evaluate an expression, exactly or for whole arrays: as `number` and the operators of `apply` do it."""
     if node.kind == "number":
-        return node.number
+        return number(node.number)
     if node.kind in counts:
-        return Fraction(counts[node.kind])
-    return _APPLY[node.kind](*(_evaluate(operand, counts) for operand in node.operands))
+        return counts[node.kind]
+    return apply[node.kind](*(_evaluate(operand, counts, number, apply) for operand in node.operands))
 
 
 def _divide(x: Number, y: Number) -> Number:
@@ -175,44 +177,24 @@ def _raise(x: Number, y: Number) -> Number:
     return math.pow(x, y)
 
 
-_APPLY: dict[str, Callable[..., Number]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "/": _divide,
-    "**": _raise,
-    "sqrt": lambda x: math.sqrt(x),
-    "log": lambda x: math.log(x),
-    "abs": abs,
-    "min": min,
-    "max": max,
-}
+def _divide_arrays(x: Floats, y: Floats) -> Floats:
+    top, bottom = np.broadcast_arrays(x, y)
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
 
 
-def _evaluate_arrays(node: Node, counts: dict[str, Floats]) -> Floats:
-    if node.kind == "number":
-        return np.array(float(node.number))
-    if node.kind in counts:
-        return counts[node.kind]
-    parts = [_evaluate_arrays(operand, counts) for operand in node.operands]
-    if node.kind == "/":
-        top, bottom = np.broadcast_arrays(*parts)
-        return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
-    if node.kind == "**":
-        raised = parts[0] ** parts[1]
-        return np.asarray(np.where(parts[0] == 0, 0.0, raised) if node.operands[1].number < 0 else raised)
-    return np.asarray(reduce(_ON_ARRAYS[node.kind], parts) if len(parts) > 1 else _ON_ARRAYS[node.kind](parts[0]))
+def _raise_arrays(x: Floats, y: Floats) -> Floats:
+    return np.where((x == 0) & (y < 0), 0.0, x**y)
 
 
-_ON_ARRAYS: dict[str, Callable[..., Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
+_PLAIN: dict[str, Callable[..., Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "abs": abs}
+_EXACTLY = _PLAIN | {"/": _divide, "**": _raise, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
+_ON_ARRAYS = _PLAIN | {
+    "/": _divide_arrays,
+    "**": _raise_arrays,
     "sqrt": np.sqrt,
     "log": np.log,
-    "abs": np.abs,
-    "min": np.minimum,
-    "max": np.maximum,
+    "min": lambda *parts: reduce(np.minimum, parts),
+    "max": lambda *parts: reduce(np.maximum, parts),
 }
 
 

@@ -87,19 +87,7 @@ class FastForm:
                 raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
-def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm | None:
-    """Return the fast form of an objective for examples of some total weight, or None.
-
-    >>> from polyrule.measures import Objective
-    >>> fast_form(Objective("f0.5"), 6)
-    FastForm(kind='singles', num=(0, 5, 0, 0, 0), den=(0, 5, 4, 0, 1), scope='head', rho=None, max_head_size=None, ...)
-    >>> fast_form(Objective("laplace"), 6).kind
-    'ratio'
-    >>> fast_form(Objective("matthews"), 6).kind
-    'micro'
-    >>> fast_form(Objective("matthews", scope="all"), 6) is None
-    True
-    """
+def _fast_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
     measure = objective.measure
     rho = (
         None
@@ -133,7 +121,7 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
         return None
     if measure.traced is None or weight * n_labels > measure.traced.largest_total:
         return None
-    found = fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
+    found = _fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
     return None if found is None else replace(found, formula="ratio")
 
 
@@ -425,8 +413,15 @@ class Objective:
         """Return the form in which the native engine optimises heads, or None if there is none.
 
         `weight` is the total weight of the examples; some forms hold up to a largest one.
+
+        >>> Objective("f0.5").fast_form(6)
+        FastForm(kind='singles', num=(0, 5, 0, 0, 0), den=(0, 5, 4, 0, 1), scope='head', rho=None, ...)
+        >>> [Objective(name).fast_form(6).kind for name in ("laplace", "matthews")]
+        ['ratio', 'micro']
+        >>> Objective("matthews", scope="all").fast_form(6) is None
+        True
         """
-        return fast_form(self, n_labels, weight)
+        return _fast_form(self, n_labels, weight)
 
     def __str__(self) -> str:
         parts = [self.measure.name, self.averaging, f"scope {self.scope}"]
