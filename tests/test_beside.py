@@ -19,7 +19,6 @@ THROUGH = {
     "cli/test_inspection.py": "cli/data cli/datasets cli/evaluate cli/explain",
     "cli/test_predict.py": "cli/report",
     "data/test_reading.py": "data/assemble data/roles data/formats/blocks",
-    "ensemble/test_model.py": "model/rule_ensemble_file",
     "ensemble/test_tools.py": "ensemble/refit model/rule_model",
     "estimators/test_ensemble.py": "estimators/ensemble_options",
     "estimators/test_rule_list.py": "estimators/base",
@@ -30,8 +29,7 @@ THROUGH = {
     "model/exports/test_languages.py": "model/exports/c model/exports/condition_code model/exports/javascript"
     " model/exports/python model/exports/sql",
     "model/exports/test_onnx.py": "model/exports/graph",
-    "model/test_date_flips.py": "model/date_cells",
-    "model/test_files.py": "model/rule_list_file",
+    "model/test_files.py": "model/codecs",
     "model/test_flips.py": "model/reasons",
     "report/test_ensemble.py": "report/ensemble_summary",
     "report/test_summary.py": "report/list_summary",

@@ -25,7 +25,7 @@ WAYS = {
     ("list", "fit"): ("A list is fitted", 30),
     ("list", "predict"): ("A list predicts", 7),
     ("ensemble", "fit"): ("An ensemble is fitted", 31),
-    ("ensemble", "predict"): ("An ensemble predicts", 9),
+    ("ensemble", "predict"): ("An ensemble predicts", 7),
 }
 
 

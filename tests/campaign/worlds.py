@@ -24,11 +24,11 @@ COMMON = [*["precision"] * 5, "f0.5", "f1", "hamming", "jaccard", "laplace", "su
 LIFTS = ["kln:0.1", "kln:0.5", "root:3", "peak:1,1.3"]
 # heads of several labels that need a search of their own
 SEARCHED: list[dict[str, Any]] = [
-    *({"measure": name} for name in ("wracc", "rate_difference", "matthews", "m2", "laplace", "subset", *SPECS)),
+    *({"measure": name} for name in ("m2", "laplace", "subset", *SPECS)),
     *({"measure": name, "lift": lift} for name in ("f0.5", "precision", "hamming") for lift in LIFTS),
     *({"measure": "f0.5", "scope": scope} for scope in ("all", "full")),
     *({"measure": name, "averaging": "example"} for name in ("hamming", "hamming", "jaccard", "f0.5", "f1")),
-    *({"measure": name, "averaging": "label"} for name in ("wracc", "rate_difference", "matthews", "m2", *SPECS)),
+    *({"measure": name, "averaging": "label"} for name in ("m2", *SPECS)),
 ]
 MORE = 7  # sets of limits beside the first: they cost little beside the reference
 COMMITS: list[Commit] = [(0.01, True), (None, False), (0.3, False), (0.3, True), (0.0, True), (1.0, True)]

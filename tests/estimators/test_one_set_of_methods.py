@@ -48,6 +48,11 @@ def test_a_stored_model_and_an_estimator_made_of_it_answer_alike(fitted, tmp_pat
     assert again.rules_ is stored
 
 
+def test_lists_per_label_begin_from_scratch(fitted):
+    with pytest.raises(OptionError, match="start is for one list over all labels"):
+        BinaryRelevanceRuleClassifier().fit(X, Y, start=fitted.rules_)
+
+
 def test_a_list_is_no_ensemble(fitted):
     other = RuleListClassifier if isinstance(fitted, RuleEnsembleClassifier) else RuleEnsembleClassifier
     with pytest.raises(OptionError, match=f"{other.__name__} holds a Rule.*, not a"):

@@ -18,7 +18,7 @@ from polyrule.measures import Objective
 from polyrule.measures.association import SPECS
 from polyrule.native import native
 
-FORMULAS = ("wracc", "rate_difference", "matthews", "m2", *SPECS)
+FORMULAS = ("m2", *SPECS)
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
 

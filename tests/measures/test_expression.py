@@ -4,6 +4,7 @@ import math
 import pickle
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,3 +132,10 @@ def test_an_exponent_is_a_number_not_another_power():
     with pytest.raises(MeasureError, match="expected an operator at position 6"):
         parse("tp**1**1")
     assert parse("-tp**2").value(3, 0, 0, 0) == -9
+
+
+@pytest.mark.parametrize("text", ["tp + 0**-1", "max(tp, fp, 2) / (0**-2 + fn)", "min(tp, 3) - log(1 + 2)*fp"])
+def test_constants_are_worked_out_for_arrays_as_for_single_counts(text):
+    counts = np.array([[3, 1, 0, 2], [0, 4, 5, 0], [7, 0, 2, 1]])
+    measure = parse(text)
+    assert measure.quick_values(*counts.T) == pytest.approx([float(measure.value(*map(int, row))) for row in counts])

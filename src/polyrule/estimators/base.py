@@ -30,7 +30,6 @@ from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
-from polyrule.model.predict import predict_proba as rule_probabilities
 from polyrule.native import warn_if_slow
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
 from polyrule.store import Packed, Store, pack_table
@@ -67,6 +66,52 @@ class RuleEstimator(FittedRules):
 
     n_jobs: int | None
     max_samples: int | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+        start: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn rules.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, Table, Dataset or Store
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
+            a `Store` bring their labels.
+        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
+            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
+            label per class is learned and the most probable one predicted.
+        sample_weight : array, optional
+            Weights of the examples; 0 leaves one out.
+        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
+            Names to print; frames, words and a named series bring their own.
+        labels : list of str, or a pattern such as ``"mood_*"``, optional
+            Which columns of the frame X are labels, in place of y; the others are features.
+        start : RuleList, for `RuleEnsembleClassifier` a RuleEnsemble, optional
+            Rules to go on from. Those of a list stay in front, and only what they leave open is learned. Those of an
+            ensemble keep their bodies and heads, and their weights are fitted together with those of the new rules;
+            `max_rules` counts both.
+        feature_names : sequence of str, optional
+            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
+            pipeline, see `polyrule.name_features`.
+
+        Returns
+        -------
+        self
+            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
+            KeyboardInterrupt goes on.
+        """
+        return self._fit_to(self._read_training(X, y, sample_weight, label_names, labels, feature_names), start)
+
+    def _fit_to(self, training: TrainingData, start: Any) -> Self:
+        raise NotImplementedError
 
     def _read_training(
         self,
@@ -125,6 +170,22 @@ class RuleEstimator(FittedRules):
         if self._label_columns:
             X = without_columns(X, self._label_columns)
         return read_features(self, X, self.features_)
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
+        table, model = self._read(X), self.model_
+        return self._target.labels_out(model.labels_of(table), lambda: model.chances_of(table))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability that each label is present.
+
+        That of an ensemble is calibrated. In a list, a label set by a rule gets what the learner expects of that
+        literal on new examples or, where it stored nothing, the Laplace-smoothed share of training examples on which it
+        was right, (TP + 1) / (TP + FP + 2); a label that nobody set gets the same of the examples where nobody set it.
+        A list's `predict` follows the rules, so it may disagree with 0.5 where a rule's own evidence is weak.
+        """
+        table = self._read(X)
+        return self._target.probabilities_out(self.model_.chances_of(table))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""
@@ -277,43 +338,8 @@ class RuleClassifier(RuleEstimator):
         chosen = (self.max_bins, self.refine, self.device)
         return NOTHING_COUNTED if chosen == (None, False, "cpu") else Counting(*chosen)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn rules.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame, Table, Dataset or Store
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
-            a `Store` bring their labels.
-        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
-            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
-            label per class is learned and the most probable one predicted.
-        sample_weight : array, optional
-            Weights of the examples; 0 leaves one out.
-        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
-            Names to print; frames, words and a named series bring their own.
-        labels : list of str, or a pattern such as ``"mood_*"``, optional
-            Which columns of the frame X are labels, in place of y; the others are features.
-        feature_names : sequence of str, optional
-            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
-            pipeline, see `polyrule.name_features`.
-
-        Returns
-        -------
-        self
-            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
-            KeyboardInterrupt goes on.
-        """
-        return self._fit(self._read_training(X, y, sample_weight, label_names, labels, feature_names), self._counting())
+    def _fit_to(self, training: TrainingData, start: Any) -> Self:
+        return self._fit(training, self._counting(), start)
 
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
@@ -329,23 +355,6 @@ class RuleClassifier(RuleEstimator):
             logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
-        table = self._read(X)
-        labels = run_rules(self.model_, table).labels
-        return self._target.labels_out(labels, lambda: rule_probabilities(self.model_, table))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability that each label is present.
-
-        A label set by a rule gets what the learner expects of that literal on new examples or, where it stored nothing,
-        the Laplace-smoothed share of training examples on which it was right, (TP + 1) / (TP + FP + 2); a label that
-        nobody set gets the same of the examples where nobody set it. `predict` follows the rules, so it may disagree
-        with 0.5 where a rule's own evidence is weak.
-        """
-        table = self._read(X)
-        return self._target.probabilities_out(rule_probabilities(self.model_, table))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that set at least one label of an example."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleClassifier, TrainingData, packed_training
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.messages import Callback, telling, warn_about_measure
@@ -58,22 +59,13 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self.measure = measure
-        self.beam_width = beam_width
-        self.min_coverage = min_coverage
-        self.max_conditions = max_conditions
-        self.time_limit = time_limit
-        self.callback = callback
-        self.kernels = kernels
-        self.n_jobs = n_jobs
-        self.max_bins = max_bins
-        self.refine = refine
-        self.device = device
-        self.verbose = verbose
+        self._set(locals())
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
     ) -> tuple[RuleList, Reason]:
+        if start is not None:
+            raise OptionError("start is for one list over all labels; leave it out, or use RuleListClassifier")
         growing = GrowOptions(self.beam_width, False, self.min_coverage, self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
         objective = Objective(get(self.measure))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bytes, Floats, Ints, Ints8
+from polyrule.arrays import Bytes, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
@@ -174,69 +174,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         verbose: bool = False,
         max_samples: int | None = 200_000,
     ) -> None:
-        self.max_rules = max_rules
-        self.max_conditions = max_conditions
-        self.label_cost = label_cost
-        self.labels_per_head = labels_per_head
-        self.alternatives = alternatives
-        self.max_members = max_members
-        self.beam_width = beam_width
-        self.swaps = swaps
-        self.restarts = restarts
-        self.ridge = ridge
-        self.teacher = teacher
-        self.decision = decision
-        self.optimize = optimize
-        self.points = points
-        self.cv = cv
-        self.max_bins = max_bins
-        self.features = features
-        self.forbid = forbid
-        self.monotone = monotone
-        self.time_limit = time_limit
-        self.callback = callback
-        self.kernels = kernels
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_samples = max_samples
+        self._set(locals())
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
-        labels: Any = None,
-        start: RuleEnsemble | None = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn an ensemble.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame, Table, Dataset or Store
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and a `Store` bring
-            their labels.
-        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
-            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
-            label per class is learned and the most probable one predicted.
-        sample_weight : array, optional
-            Weights of the examples; 0 leaves one out.
-        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
-            Names to print; frames, words and a named series bring their own.
-        labels : list of str, or a pattern such as ``"mood_*"``, optional
-            Which columns of the frame X are labels, in place of y; the others are features.
-        start : RuleEnsemble, optional
-            Rules to go on from: their bodies and heads stay, their weights are fitted together with those of the new
-            rules; `max_rules` counts both.
-        feature_names : sequence of str, optional
-            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
-            pipeline, see `polyrule.name_features`.
-        """
+    def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options = options_of(self, self._threads())
-        training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
         some = training
         if self._is_sampled(training):
             if not isinstance(self.cv, (int, np.integer)):
@@ -299,16 +240,6 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
         self.merits_ = merits
         return self
-
-    def predict(self, X: Any) -> Any:
-        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
-        table = self._read(X)
-        return self._target.labels_out(self.model_.predict(table), lambda: self.model_.predict_proba(table))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Calibrated probability that each label is present."""
-        table = self._read(X)
-        return self._target.probabilities_out(self.model_.predict_proba(table))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that fire."""

@@ -21,12 +21,12 @@ import numpy as np
 from polyrule.arrays import Floats, Ints
 from polyrule.errors import OptionError
 from polyrule.heads.branch_and_bound import bounds_for
-from polyrule.heads.correlations import SLACK, formula_of_sums, least_share
+from polyrule.heads.correlations import SLACK, Literals, formula_of_sums
 from polyrule.heads.search import chosen_search
 from polyrule.heads.valuation import MicroValuation, Valuation, valuation
 from polyrule.heads.world import HeadSpace, World
+from polyrule.measures.association import MEstimate
 from polyrule.measures.objective import Objective
-from polyrule.measures.rational import RationalMeasure
 
 #: intervals of x, halvings of the range of levels, and of the range of μ
 _INTERVALS, _LEVELS, _SLOPES = 64, 14, 12
@@ -61,12 +61,10 @@ def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
         )
     plain = getattr(bounds, "plain", bounds)  # without what only compares with a target
     ceiling = plain.limit((), 0, space.max_size, _ANY)
-    if isinstance(ceiling, float):
-        ceiling = Fraction(ceiling + 1e-9 * (1 + abs(ceiling)))
     sums = _gain_sums(values, space)
+    low, high = max(value, Fraction(0)), max(Fraction(ceiling), value)
     if sums is None:
-        return max(ceiling, value)
-    low, high = max(value, Fraction(0)), max(ceiling, value)
+        return high
     for _ in range(_LEVELS):
         middle = (low + high) / 2
         if sums.may_reach(float(middle)):
@@ -81,8 +79,8 @@ def _gain_sums(values: Valuation, space: HeadSpace) -> _GainSums | None:
     if formula is None:
         return None
     assert isinstance(values, MicroValuation)
-    if isinstance(measure, RationalMeasure) and formula == "m_estimate":
-        return _GainSums(values, space, "", float(Fraction(measure.parameters[0])))
+    if isinstance(measure, MEstimate):
+        return _GainSums(values, space, "", float(measure.m))
     return _GainSums(values, space, formula)
 
 
@@ -90,24 +88,15 @@ class _GainSums:
     """The largest sums of gains over all heads, at the ends of intervals of x (of s, for the m-estimate)."""
 
     def __init__(self, values: MicroValuation, space: HeadSpace, formula: str, m: float = 0.0) -> None:
-        counts = np.zeros((len(space.labels), 2, 4))
-        self.usable = np.zeros(counts.shape[:2], dtype=bool)
-        for place, literals in enumerate(space.choices.values()):
-            for literal in literals:
-                counts[place, literal[1]] = values.delta[literal]
-                self.usable[place, literal[1]] = True
         self.formula, self.m, self.most = formula, m, space.max_size
-        self.tp, self.covered = counts[..., 0], counts[..., 0] + counts[..., 1]
-        self.weight = counts.sum(axis=-1)
-        total = np.maximum(self.weight, 1)
-        self.s = (counts[..., 0] + counts[..., 3]) / total
-        self.share = self.covered / total if formula else self.s
-        ends = self.share[self.usable]
+        self.literals = Literals(values, space)
+        self.share = self.literals.x if formula else self.literals.s
+        ends = self.share[self.literals.usable]
         self.edges = np.linspace(ends.min(), ends.max(), _INTERVALS + 1)
 
     def may_reach(self, level: float) -> bool:
         """Say no only if no head reaches a level that is not negative."""
-        slack = SLACK * (float(self.weight.sum()) + self.m)
+        slack = SLACK * (float(self.literals.weight.sum()) + self.m)
         reach = 2.0 * (1.0 + level)
         low = np.full(_INTERVALS, -reach)
         high = np.full(_INTERVALS, reach)
@@ -128,16 +117,17 @@ class _GainSums:
     def _plain(self, level: float, edge: float) -> Floats:
         """Return the gain of every literal at an end, before the slope."""
         if not self.formula:
-            return np.asarray(self.tp - level * self.covered)
-        return np.asarray(self.tp - self.weight * least_share(self.formula, level, edge, self.s))
+            return np.asarray(self.literals.tp - level * self.literals.covered)
+        return self.literals.gains(self.formula, level, edge)
 
     def _largest(self, plain: list[Floats], level: float, left: Ints, slope: Floats) -> Floats:
         """Return the larger of the two largest sums at the ends of some intervals, with a slope for each."""
         sums = []
         for ends in (left, left + 1):
             edge = self.edges[ends][:, None, None]
-            gains = np.stack([plain[end] for end in ends]) + slope[:, None, None] * self.weight * (self.share - edge)
-            best = np.where(self.usable, gains, -np.inf).max(axis=2)
+            sloped = slope[:, None, None] * self.literals.weight * (self.share - edge)
+            gains = np.stack([plain[end] for end in ends]) + sloped
+            best = np.where(self.literals.usable, gains, -np.inf).max(axis=2)
             if self.most < best.shape[1]:
                 best = np.partition(best, -self.most, axis=1)[:, -self.most :]
             largest = best.max(axis=1)

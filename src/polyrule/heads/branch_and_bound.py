@@ -11,10 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
-import numpy as np
-
 from polyrule.errors import OptionError
-from polyrule.heads.correlations import Branches
+from polyrule.heads.correlations import Branches, Literals, formula_of_sums
 from polyrule.heads.example_bounds import ExampleBounds
 from polyrule.heads.single_literals import label_sets
 from polyrule.heads.valuation import (
@@ -24,22 +22,20 @@ from polyrule.heads.valuation import (
     SubsetValuation,
     Valuation,
 )
-from polyrule.heads.world import HeadSpace, Rank, rank
+from polyrule.heads.world import Found, HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head
-from polyrule.measures.objective import formula_of
 
-Seen = dict[Head, tuple[Fraction | None, str]]
 LARGEST_UNBOUNDED = 2_000_000
 
 
 class BranchAndBound:
-    """One run of the search; `run` returns the best head, its rank and what happened to each head it met."""
+    """One run of the search."""
 
     def __init__(self, space: HeadSpace, valuation: Valuation) -> None:
         self.space = space
         self.valuation = valuation
-        self.seen: Seen = {}
+        self.seen: dict[Head, tuple[Fraction | None, str]] = {}
         self.best: tuple[Rank, Head] | None = None
         singles = {literal: self._try((literal,)) for literal in space.literals}
         # Promising labels first: good heads are found early, and bounds below the late labels are cheap and tight.
@@ -62,12 +58,11 @@ class BranchAndBound:
         for depth in range(len(tps) - 1, -1, -1):
             self.tp_left[depth] = self.tp_left[depth + 1] + tps[depth]
 
-    def run(self) -> tuple[Head, Rank, Seen]:
+    def run(self) -> Found:
         """Search the whole space."""
-        self._climb()
         self._branch((), 0, 0)
         assert self.best is not None
-        return self.best[1], self.best[0], self.seen
+        return Found(self.best[1], self.best[0], len(self.seen), self.seen)
 
     def _try(self, head: Head) -> Rank:
         """Evaluate a head unless it has been, and keep it if it is the best so far."""
@@ -78,20 +73,6 @@ class BranchAndBound:
         if self.best is None or (ranked, head) > self.best:
             self.best = ranked, head
         return ranked
-
-    def _climb(self) -> None:
-        """Add one literal after the other while that helps, so that the search starts with something to beat."""
-        while True:
-            assert self.best is not None
-            _, head = self.best
-            if len(head) == self.space.max_size:
-                return
-            used = {label for label, _ in head}
-            for literal in self.space.literals:
-                if literal[0] not in used:
-                    self._try(tuple(sorted((*head, literal))))
-            if self.best[1] == head:
-                return
 
     def _branch(self, head: Head, depth: int, tp: int) -> None:
         if depth == len(self.labels) or len(head) == self.space.max_size:
@@ -115,15 +96,12 @@ class BranchAndBound:
         if self.bounds is None:
             return False
         most = min(self.space.max_size, len(head) + len(self.labels) - depth)
-        target = self.best[0]
-        limit = self.bounds.limit(head, depth, most, target[0])
-        if isinstance(limit, float):
-            return limit + 1e-9 * (1 + abs(limit)) < float(target[0])
-        return (limit, most, tp + self.tp_left[depth]) < target[:3]
+        limit = self.bounds.limit(head, depth, most, self.best[0][0])
+        return (limit, most, tp + self.tp_left[depth]) < self.best[0][:3]
 
 
-def search_bound(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, Seen]:
-    """Return the best head, its rank and what happened to each head met."""
+def search_bound(space: HeadSpace, valuation: Valuation) -> Found:
+    """Search the whole space but what cannot hold the best head."""
     return BranchAndBound(space, valuation).run()
 
 
@@ -133,8 +111,7 @@ class Bounds(Protocol):
     def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
         """Bound every head that adds at least one label from ``labels[depth:]`` and has at most `most` labels.
 
-        A float is exact up to a relative error of 1e-9. Once the bound is known not to be below `target` it may be
-        loose.
+        A float is a bound, too, rounding included. Once the bound is known not to be below `target` it may be loose.
         """
 
 
@@ -148,9 +125,8 @@ def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bou
         if valuation.objective.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
             return None
         plain = MicroBounds(valuation, space, labels)
-        formula = formula_of(valuation.objective.measure)
-        concave = formula is not None and valuation.objective.scope == "head" and valuation.objective.lift.is_none
-        return CorrelationBounds(plain, formula, space) if concave and formula is not None else plain
+        formula = formula_of_sums(valuation)
+        return plain if formula in (None, "m_estimate") else CorrelationBounds(plain, str(formula), space)
     assert isinstance(valuation, ExampleValuation)
     if valuation.world.has_unknown:
         return None  # an added label moves every count of an example that knows it, and none of one that does not
@@ -189,18 +165,11 @@ class CorrelationBounds:
 
     def __init__(self, plain: MicroBounds, formula: str, space: HeadSpace) -> None:
         self.plain = plain
-        self.labels = plain.labels
-        delta = plain.valuation.delta
-        counts = np.array([[delta[label, value] for value in (0, 1)] for label in range(len(delta) // 2)])
-        usable = np.zeros(counts.shape[:2], dtype=bool)
-        for literal in space.literals:
-            usable[literal] = True
-        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
-        self.branches = Branches(formula, tp, fp, tn, fn, usable)
+        self.branches = Branches(formula, Literals(plain.valuation, space))
 
     def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
         """Answer with something below the target where the branch cannot reach it."""
-        if target >= 0 and not self.branches.may_reach(float(target), list(head), self.labels[depth:]):
+        if target >= 0 and not self.branches.may_reach(float(target), list(head), self.plain.labels[depth:]):
             return float(target) - 1.0
         return self.plain.limit(head, depth, most, target)
 

@@ -22,7 +22,8 @@ from polyrule.heads.ratio_search import LinearForm, dinkelbach, linear_form
 from polyrule.heads.search import best_head, known_properties
 from polyrule.heads.single_literals import alike_values, search_decomposable, search_subset
 from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
-from polyrule.heads.world import HeadSpace, World
+from polyrule.heads.world import Found, HeadSpace, World
+from polyrule.measures.definition import LabelValue
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 
@@ -49,12 +50,12 @@ def certify(world: World, objective: Objective) -> Certificate | None:
         return {"kind": "bounded", **start, "bound": str(bound)}
     if isinstance(values, SubsetValuation):
         if objective.scope == "head" and objective.lift.is_none:
-            _, _, weights = search_subset(space, values)
-            return {"kind": "subset", **start, "right": [[*literal, weight] for literal, weight in weights.items()]}
+            shares, total = _singles(search_subset(space, values)), world.total_weight
+            return {"kind": "subset", **start, "right": [[*s, int(share * total)] for s, share in shares.items()]}
         return {"kind": "heads", **start, "heads": space.size}
     known = known_properties(values, space)
     if objective.lift.is_none and known.proved and known.kind == "decomposable":
-        _, _, singles = search_decomposable(space, values)
+        singles = _singles(search_decomposable(space, values))
         return {"kind": "singles", **start, "singles": [[*literal, str(v)] for literal, v in singles.items()]}
     alone = alike_values(values, space)
     if alone is not None:
@@ -64,6 +65,11 @@ def certify(world: World, objective: Objective) -> Certificate | None:
     if form is not None and checkable and objective.averaging != "example" and not objective.measure.rounded:
         return {"kind": "ratio", **start, **_ratio(space, values, form)}
     return {"kind": "heads", **start, "heads": space.size}
+
+
+def _singles(found: Found) -> dict[LabelValue, Fraction]:
+    """Return what a search that looks at nothing else found the literals to be worth."""
+    return {literal: value for (literal,), (value, _) in found.seen.items() if value is not None}
 
 
 def _ratio(space: HeadSpace, values: Valuation, form: LinearForm) -> Certificate:

@@ -1,6 +1,6 @@
 """An independent check of certificates: it counts by the definition and uses none of the searches.
 
-What it relies on: `evaluate`, the definition of a head's value; the statements of `polyrule.measures.facts`; a few
+What it relies on: `evaluate`, the definition of a head's value; the statements of `polyrule.measures.properties`; a few
 lines of arithmetic here; and `bound_heads`, for heads that are not stated to be the best.
 """
 
@@ -16,8 +16,8 @@ from polyrule.heads.bounding import bound_heads
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.definition import Head, LabelValue, cell
-from polyrule.measures.facts import is_correlation
 from polyrule.measures.objective import Objective
+from polyrule.measures.properties import is_correlation
 from polyrule.measures.ratio import RatioMeasure
 
 Terms = dict[LabelValue, tuple[Fraction, Fraction]]

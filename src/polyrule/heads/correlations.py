@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats
+from polyrule.arrays import Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.objective import formula_of
-from polyrule.measures.rational import RationalMeasure, m_estimate_from_counts
+from polyrule.measures.association import Association, MEstimate
 
 SLACK = 1e-9
 
@@ -37,9 +36,9 @@ def formula_of_sums(valuation: Valuation) -> str | None:
     if not isinstance(valuation, MicroValuation) or objective.scope != "head" or not objective.lift.is_none:
         return None
     measure = objective.measure
-    if isinstance(measure, RationalMeasure) and measure.function is m_estimate_from_counts:
+    if isinstance(measure, MEstimate):
         return "m_estimate"
-    return formula_of(measure)
+    return measure.name if isinstance(measure, Association) else None
 
 
 def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:
@@ -48,22 +47,6 @@ def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:
     delta = valuation.delta
     margins = {(sum(delta[literal][:2]), sum(delta[literal])) for literal in space.literals}
     return len(margins) == 1 and any(valuation.value((literal,)) >= 0 for literal in space.literals)
-
-
-class Shares:
-    """t, x, s and the weight N of literals, from arrays of TP, FP, TN and FN of one shape."""
-
-    def __init__(self, tp: Any, fp: Any, tn: Any, fn: Any) -> None:
-        counts = [np.asarray(count, dtype=np.float64) for count in (tp, fp, tn, fn)]
-        self.weight = np.asarray(sum(counts))
-        total = np.maximum(self.weight, 1)
-        self.t = counts[0] / total
-        self.x = (counts[0] + counts[1]) / total
-        self.s = (counts[0] + counts[3]) / total
-
-    def psi(self, formula: str, level: Any, x: Any) -> Floats:
-        """Return t - h(x, s) of every literal."""
-        return np.asarray(self.t - least_share(formula, level, x, self.s))
 
 
 def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:
@@ -89,32 +72,44 @@ def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:
     return np.asarray(x * s + level * factor)
 
 
-def _ends(x: Floats, usable: Bools, axes: tuple[int, ...]) -> tuple[Floats, Floats]:
-    low = np.where(usable, x, np.inf).min(axis=axes, keepdims=True)
-    high = np.where(usable, x, -np.inf).max(axis=axes, keepdims=True)
-    return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+class Literals:
+    """Counts and shares of all literals, [label, value]; zeros for those that no head may hold."""
+
+    def __init__(self, valuation: MicroValuation, space: HeadSpace) -> None:
+        self.usable = np.zeros((valuation.world.n_labels, 2), dtype=bool)
+        counts = np.zeros((*self.usable.shape, 4))
+        for literal in space.literals:
+            self.usable[literal] = True
+            counts[literal] = valuation.delta[literal]
+        self.tp, self.covered = counts[..., 0], counts[..., 0] + counts[..., 1]
+        self.weight = counts.sum(axis=-1)
+        total = np.maximum(self.weight, 1)
+        self.x, self.s = self.covered / total, (counts[..., 0] + counts[..., 3]) / total
+
+    def gains(self, formula: str, level: float, x: float) -> Floats:
+        """Return t - h(x, s) of every literal, times its weight."""
+        return np.asarray(self.tp - self.weight * least_share(formula, level, x, self.s))
 
 
 class Branches:
     """Whether heads that contain some literals and may take others can reach a level."""
 
-    def __init__(self, formula: str, tp: Any, fp: Any, tn: Any, fn: Any, usable: Bools) -> None:
-        self.formula = formula
-        self.shares = Shares(tp, fp, tn, fn)
-        self.usable = usable
-        self.ends = tuple(float(end.squeeze()) for end in _ends(self.shares.x, usable, (-2, -1)))
+    def __init__(self, formula: str, literals: Literals) -> None:
+        self.formula, self.literals = formula, literals
+        x = literals.x[literals.usable]
+        self.ends = float(x.min()), float(x.max())
 
     def may_reach(self, level: float, chosen: list[tuple[int, int]], open_labels: list[int]) -> bool:
         """Say no only if no head of `chosen` and at least one literal of `open_labels` reaches the level.
 
         The level must not be negative.
         """
-        weight = self.shares.weight
+        usable = self.literals.usable[open_labels]
         for x in self.ends:
-            gains = weight * self.shares.psi(self.formula, level, x)
+            gains = self.literals.gains(self.formula, level, x)
             taken = sum(float(gains[literal]) for literal in chosen)
-            offered = np.where(self.usable[open_labels], gains[open_labels], -np.inf).max(axis=1, initial=-np.inf)
+            offered = np.where(usable, gains[open_labels], -np.inf).max(axis=1, initial=-np.inf)
             most = float(offered[offered > 0].sum() if (offered > 0).any() else offered.max(initial=-np.inf))
-            if taken + most >= -SLACK * float(weight.sum()):
+            if taken + most >= -SLACK * float(self.literals.weight.sum()):
                 return True
         return False

@@ -8,29 +8,27 @@ from itertools import combinations, product
 
 from polyrule.errors import OptionError
 from polyrule.heads.valuation import Valuation
-from polyrule.heads.world import HeadSpace, Rank, rank
+from polyrule.heads.world import Found, HeadSpace, Rank
 from polyrule.measures.definition import Head
 
 LARGEST = 1_100_000  # a little over 20 labels with positive literals, or 12 with both
 
 
-def search_exhaustive(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[Head, tuple[Fraction, str]]]:
-    """Return the best head, its rank and the value of every head."""
+def search_exhaustive(space: HeadSpace, valuation: Valuation) -> Found:
+    """Evaluate every head."""
     if space.size > LARGEST:
         raise OptionError(
             f"search='exhaustive' would evaluate {space.size:.3g} heads over {len(space.labels)} labels; "
             "use search='auto', or a smaller max_head_size"
         )
     best: tuple[Rank, Head] | None = None
-    seen: dict[Head, tuple[Fraction, str]] = {}
+    seen: dict[Head, tuple[Fraction | None, str]] = {}
     for head in all_heads(space):
-        value = valuation.value(head)
-        seen[head] = value, "evaluated"
-        ranked = rank(value, head, valuation.tp(head)), head
-        if best is None or ranked > best:
-            best = ranked
+        ranked = valuation.rank(head), head
+        seen[head] = ranked[0][0], "evaluated"
+        best = ranked if best is None else max(best, ranked)
     assert best is not None
-    return best[1], best[0], seen
+    return Found(best[1], best[0], len(seen), seen)
 
 
 def all_heads(space: HeadSpace) -> Iterator[Head]:
@@ -40,18 +38,14 @@ def all_heads(space: HeadSpace) -> Iterator[Head]:
             yield from product(*(space.choices[label] for label in labels))
 
 
-Seen = dict[Head, tuple[Fraction | None, str]]
+def search_antimonotone(space: HeadSpace, valuation: Valuation, supersets: bool = True) -> Found:
+    """Grow heads by labels that come later, so that every head has one parent and is met once.
 
-
-def search_antimonotone(space: HeadSpace, valuation: Valuation, supersets: bool = True) -> tuple[Head, Rank, int, Seen]:
-    """Return the best head, its rank, the number of heads evaluated and what happened to each head it met.
-
-    Heads grow by labels that come later, so every head has one parent and is met once. If its value is below its
-    parent's, nothing is grown from it. With `supersets` (the default, as the paper's text has it) a head is also
-    skipped if *any* head it contains was cut off, and is cut off if its value is below that of any head with one
-    label less; without, only the own branch of the tree counts, as in the paper's Fig. 1.
+    If its value is below its parent's, nothing is grown from it. With `supersets` (the default, as the paper's text has
+    it) a head is also skipped if *any* head it contains was cut off, and is cut off if its value is below that of any
+    head with one label less; without, only the own branch of the tree counts, as in the paper's Fig. 1.
     """
-    seen: Seen = {}
+    seen: dict[Head, tuple[Fraction | None, str]] = {}
     alive: dict[Head, Fraction] = {}
     best: tuple[Rank, Head] | None = None
     evaluated = 0
@@ -63,9 +57,9 @@ def search_antimonotone(space: HeadSpace, valuation: Valuation, supersets: bool 
             if size > 1 and any(part not in alive for part in parts):
                 seen[head] = None, "pruned"
                 continue
-            value = valuation.value(head)
+            ranked = valuation.rank(head), head
+            value = ranked[0][0]
             evaluated += 1
-            ranked = rank(value, head, valuation.tp(head)), head
             best = ranked if best is None else max(best, ranked)
             fell = size > 1 and any(value < alive[part] for part in parts)
             seen[head] = value, "pruned" if fell else "evaluated"
@@ -74,11 +68,11 @@ def search_antimonotone(space: HeadSpace, valuation: Valuation, supersets: bool 
         alive = survivors
         level = [(*head, literal) for head in alive for literal in space.literals if literal[0] > head[-1][0]]
     assert best is not None
-    return best[1], best[0], evaluated, seen
+    return Found(best[1], best[0], evaluated, seen)
 
 
-def search_climb(space: HeadSpace, valuation: Valuation, effort: int) -> tuple[Head, Rank, int]:
-    """Return the best of at most `effort` heads, its rank and how many were tried; single literals always are.
+def search_climb(space: HeadSpace, valuation: Valuation) -> Found:
+    """Return the best of as many heads as the `effort` of the objective allows; single literals are always tried.
 
     The heads are tried in an order that the counts alone decide, so that the same limit gives the same head on every
     machine, with every number of threads, in every engine (`native/judge/micro.hpp` has the same order): every literal
@@ -94,7 +88,7 @@ def search_climb(space: HeadSpace, valuation: Valuation, effort: int) -> tuple[H
     """
     best: tuple[Rank, Head] | None = None
     ranks: dict[Head, Rank] = {}
-    tried = 0
+    tried, effort = 0, valuation.objective.effort or 1
 
     def look(head: Head) -> None:
         nonlocal best, tried
@@ -117,9 +111,9 @@ def search_climb(space: HeadSpace, valuation: Valuation, effort: int) -> tuple[H
         climbed = best[1]
         for head in _neighbours(climbed, space):
             if tried >= effort:
-                return best[1], best[0], tried
+                return Found(best[1], best[0], tried, {})
             look(head)
-    return best[1], best[0], tried
+    return Found(best[1], best[0], tried, {})
 
 
 def _neighbours(head: Head, space: HeadSpace) -> Iterator[Head]:

@@ -16,13 +16,9 @@ import numpy as np
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.association import round_average
-from polyrule.measures.base import Measure
 from polyrule.measures.definition import Head
-from polyrule.measures.ratio import RatioMeasure
 
 ROUNDS = 8
-LARGEST_TABLE = 1_000_000
 MARGIN = 1e-9
 
 
@@ -33,11 +29,9 @@ class ExampleBounds:
         self.valuation = valuation
         self.scope = valuation.objective.scope
         self.monotone = valuation.objective.measure.monotone
-        self.values = _Lookup(valuation.objective.measure, valuation.world.n_labels)
+        self.values = valuation.objective.measure.values
         self.weights = np.array(valuation.weights, np.float64) / max(valuation.world.total_weight, 1)
         self.covered = valuation.covered
-        self.base = valuation.outside.astype(np.int64).sum(axis=1)
-        self.change = [cells.astype(np.int64) - valuation.outside for cells in valuation.inside]
         self.negative = any(value == 0 for _, value in space.literals)
         # How a literal moves TP of a covered or TN of an uncovered example: (examples, literals), in the order of
         # labels.
@@ -50,7 +44,7 @@ class ExampleBounds:
         self.score = self.score.astype(np.float64)
         self.up, self.level = _tail_counts(most == 1), _tail_counts(most == 0)
         self.down, self.flat = _tail_counts(least == -1), _tail_counts(least == 0)
-        is_set = np.stack([(valuation.inside[1][:, x].sum(axis=1) == 0) & self.covered for x in labels], axis=1)
+        is_set = valuation.is_set[:, labels]
         self.is_set = is_set.astype(np.float64)
         self.set_left = _tail_counts(is_set)
         self.present_left = _tail_counts(valuation.truth[:, labels] == 1)
@@ -58,7 +52,7 @@ class ExampleBounds:
         self._likely = 1
 
     def _score(self, value: int) -> Ints:
-        change = self.change[value]
+        change = self.valuation.change[value]
         silent = change[:, :, 2] if self.scope == "head" else np.zeros_like(change[:, :, 2])
         return np.where(self.covered[:, None], change[:, :, 0], silent)
 
@@ -68,9 +62,9 @@ class ExampleBounds:
         Doubles cannot tell a tie from a better head. Where even the best each example could do by itself is no more
         than the target, that is returned as an exact fraction.
         """
-        counts = self.base.copy()
+        counts = self.valuation.base.copy()
         for label, value in head:
-            counts += self.change[value][:, label]
+            counts += self.valuation.change[value][:, label]
         goal, highest = float(target), -np.inf
         # Sizes at which no cut was possible lately come first: one of them is enough to give up.
         sizes = sorted(range(1, most - len(head) + 1), key=lambda j: abs(len(head) + j - self._likely))
@@ -80,24 +74,15 @@ class ExampleBounds:
             if highest >= goal - MARGIN:
                 self._likely = len(head) + j
                 ceiling = self._ceiling(counts, depth, sizes, len(head)) if self.monotone else None
-                return float(highest) if ceiling is None or ceiling > target else ceiling
-        return float(highest)
+                return _rounded_up(highest) if ceiling is None or ceiling > target else ceiling
+        return _rounded_up(highest)
 
     def _ceiling(self, counts: Ints, depth: int, sizes: list[int], size: int) -> Fraction:
         """Bound the value exactly, with every example as right as j labels could make it, for each j."""
-        measure, total = self.valuation.objective.measure, max(self.valuation.world.total_weight, 1)
-        highest = None
-        for j in sizes:
-            weight_of: dict[tuple[int, ...], int] = {}
-            for row, weight in zip(self._as_right_as_can_be(counts, depth, j), self.valuation.weights, strict=True):
-                weight_of[tuple(row)] = weight_of.get(tuple(row), 0) + weight
-            mean = sum((measure.value(*row) * weight for row, weight in weight_of.items()), Fraction(0)) / total
-            mean = (round_average(mean) if measure.rounded else mean) * self.valuation.rho(size + j)
-            highest = mean if highest is None else max(highest, mean)
-        assert highest is not None
-        return highest
+        v = self.valuation
+        return max(v.mean(self._as_right_as_can_be(counts, depth, j)) * v.rho(size + j) for j in sizes)
 
-    def _as_right_as_can_be(self, counts: Ints, depth: int, j: int) -> list[list[int]]:
+    def _as_right_as_can_be(self, counts: Ints, depth: int, j: int) -> Ints:
         """Return the counts of every example with the most TP and TN and the fewest FP and FN after j more labels."""
         tp, fp, tn, fn = counts.T
         up, level = self.up[:, depth], self.level[:, depth]
@@ -111,8 +96,7 @@ class ExampleBounds:
             from_fn = np.minimum(j, present)
             wrong = np.maximum(j - high - is_set, 0)
             columns = [tp + c * high, fp + c * wrong, np.maximum(tn - c * (j - from_fn), 0), fn - c * from_fn]
-        rows: list[list[int]] = np.stack(columns, axis=1).tolist()
-        return rows
+        return np.stack(columns, axis=1)
 
     def _limit_for(self, counts: Ints, depth: int, j: int, goal: float, rho: float) -> float:
         low, high, table = self._table(counts, depth, j)
@@ -195,6 +179,10 @@ class ExampleBounds:
         return best
 
 
+def _rounded_up(bound: float) -> float:
+    return float(bound + MARGIN * (1 + abs(bound)))
+
+
 def _slopes(table: Floats, d: Floats, z: Floats) -> tuple[Floats, Floats]:
     """Return per example how steep its value is in d and in z at a guess of both; 0 where nothing is known."""
     rows = np.arange(len(table))
@@ -217,27 +205,6 @@ def _rise(values: Floats, at: Ints) -> Floats:
         known = sensible & np.isfinite(start) & np.isfinite(end)
         rise[known] = end[known] - start[known]
     return rise
-
-
-class _Lookup:
-    """Values of a measure for arrays of small counts; a table of all of them unless the measure is quick anyway."""
-
-    def __init__(self, measure: Measure, n_labels: int) -> None:
-        self.measure = measure
-        self.table: Floats | None = None
-        if not isinstance(measure, RatioMeasure) and (n_labels + 1) ** 4 <= LARGEST_TABLE:
-            self.table = np.full((n_labels + 1,) * 4, np.nan)
-
-    def __call__(self, tp: Ints, fp: Ints, tn: Ints, fn: Ints) -> Floats:
-        if self.table is None:
-            return self.measure.values(tp, fp, tn, fn)
-        found = self.table[tp, fp, tn, fn]
-        missing = np.isnan(found)
-        if missing.any():
-            asked = [np.broadcast_to(x, found.shape)[missing] for x in (tp, fp, tn, fn)]
-            self.table[tuple(asked)] = self.measure.values(*asked)
-            found = self.table[tp, fp, tn, fn]
-        return np.asarray(found)
 
 
 def _tail_counts(flags: Bools) -> Ints:

@@ -7,7 +7,6 @@ that value is 0 and no value is negative, each example that a condition excludes
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from polyrule.heads.branch_and_bound import BranchAndBound
 from polyrule.heads.valuation import Valuation, valuation
@@ -75,7 +74,4 @@ class _MoreRight(BranchAndBound):
         if self.bounds is None:
             return False
         most = min(self.space.max_size, len(head) + len(self.labels) - depth)
-        limit = self.bounds.limit(head, depth, most, self.known[0])
-        if isinstance(limit, Fraction):
-            return limit < self.known[0]
-        return limit + 1e-9 * (1 + abs(limit)) < float(self.known[0])
+        return self.bounds.limit(head, depth, most, self.known[0]) < self.known[0]

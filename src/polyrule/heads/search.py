@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from polyrule.errors import OptionError, UnsoundSearchError
 from polyrule.heads.branch_and_bound import search_bound
 from polyrule.heads.correlations import formula_of_sums, literals_decide
 from polyrule.heads.enumeration import search_antimonotone, search_climb, search_exhaustive
-from polyrule.heads.ratio_search import LinearForm, linear_form, search_ratio
-from polyrule.heads.single_literals import (
-    alike_values,
-    search_alike,
-    search_decomposable,
-    search_label_sets,
-    search_subset,
-)
-from polyrule.heads.sizewise import SizeForm, size_form
+from polyrule.heads.ratio_search import LinearForm, SizeForm, linear_form, search_ratio, size_form
+from polyrule.heads.single_literals import alike_values, search_alike, search_decomposable, search_subset
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
-from polyrule.heads.world import HeadResult, HeadSpace, Node, Rank, World
+from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
 from polyrule.measures.definition import Head
-from polyrule.measures.facts import Case, prove
 from polyrule.measures.objective import SEARCHES, Objective
-from polyrule.measures.properties import Properties
+from polyrule.measures.properties import Case, Properties, prove
 from polyrule.measures.trial import find_witness
 
 Form = LinearForm | SizeForm | None
@@ -148,7 +141,17 @@ def _message(name: str, objective: Objective, found: Properties, negative: bool,
 
 
 VARIANTS = (*SEARCHES, "antimonotone-tree", "alike", "climb")
-Seen = Mapping[Head, tuple[Fraction | None, str]]
+#: All but ``ratio``, which needs the form of the objective.
+_RUN: dict[str, Callable[[HeadSpace, Valuation], Found]] = {
+    "exhaustive": search_exhaustive,
+    "antimonotone": search_antimonotone,
+    "antimonotone-tree": partial(search_antimonotone, supersets=False),
+    "decomposable": search_decomposable,
+    "alike": search_alike,
+    "subset": search_subset,
+    "climb": search_climb,
+    "bound": search_bound,
+}
 
 
 def best_head(world: World, objective: Objective, watch: Callable[[], None] | None = None) -> HeadResult | None:
@@ -216,19 +219,23 @@ def search(
         return None
     values = valuation(world, objective)
     values.watch = watch
-    form: LinearForm | SizeForm | None = None
+    form: Form = None
     if strategy in ("auto", "ratio", "decomposable") and min_tp > 0:
         form = linear_form(values, space) or size_form(values, space)
     chosen = _choose(values, space, form, min_tp) if strategy == "auto" else strategy
     require_sound(chosen, values, space, form)
-    head, rank, evaluated, seen = _run(chosen, space, values, form)
+    if chosen == "ratio":
+        assert form is not None
+        head, rank, evaluated, seen = search_ratio(space, values, form)
+    else:
+        head, rank, evaluated, seen = _RUN[chosen](space, values)
     c = world.counts
     counts = tuple((int(c.tp[label, value]), int(c.fp[label, value])) for label, value in head)
     tree = _tree({**seen, head: (rank[0], "best")}) if trace else None
     return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, chosen, tree)
 
 
-def _choose(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | None, min_tp: int) -> str:
+def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str:
     """Return the cheapest search that is proved exact here; the proofs need literals with a true positive."""
     if min_tp < 1:
         return "bound"
@@ -252,7 +259,7 @@ def chosen_search(world: World, objective: Objective) -> str:
     return _choose(values, space, linear_form(values, space) or size_form(values, space), 1)
 
 
-def _choose_exact(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | None) -> str:
+def _choose_exact(values: Valuation, space: HeadSpace, form: Form) -> str:
     plain = values.objective.lift.is_none
     if isinstance(values, SubsetValuation):
         return "subset" if plain else "bound"
@@ -275,40 +282,6 @@ def _by_kind(values: Valuation, space: HeadSpace) -> str:
     counts = (0, 0, 0, 0), (1, 1, 1, 1)
     unbounded = isinstance(values, MicroValuation) and values.objective.measure.upper_bound(*counts) is None
     return "antimonotone" if unbounded and known.kind == "anti-monotone" else "bound"
-
-
-def _run(
-    strategy: str, space: HeadSpace, values: Valuation, form: LinearForm | SizeForm | None
-) -> tuple[Head, Rank, int, Seen]:
-    if strategy == "exhaustive":
-        head, rank, seen = search_exhaustive(space, values)
-        return head, rank, len(seen), seen
-    if strategy.startswith("antimonotone"):
-        return search_antimonotone(space, values, supersets=strategy == "antimonotone")
-    if strategy == "decomposable":
-        head, rank, singles = search_decomposable(space, values)
-        return head, rank, len(singles), {(literal,): (value, "evaluated") for literal, value in singles.items()}
-    if strategy == "alike":
-        alone = alike_values(values, space)
-        assert alone is not None
-        head, rank = search_alike(space, values, alone)
-        return head, rank, len(alone), {(literal,): (value, "evaluated") for literal, value in alone.items()}
-    if strategy == "subset":
-        assert isinstance(values, SubsetValuation)
-        if values.objective.scope != "head":
-            head, rank, evaluated = search_label_sets(space, values)
-            return head, rank, evaluated, {}
-        head, rank, weights = search_subset(space, values)
-        total = values.world.total_weight
-        return head, rank, len(weights), {(s,): (Fraction(w, total), "evaluated") for s, w in weights.items()}
-    if strategy == "ratio":
-        assert form is not None
-        optimum = search_ratio(space, values, form)
-        return optimum.head, optimum.rank, optimum.evaluated, {h: (values.value(h), "evaluated") for h in optimum.tried}
-    if strategy == "climb":
-        return *search_climb(space, values, values.objective.effort or 1), {}
-    head, rank, met = search_bound(space, values)
-    return head, rank, len(met), met
 
 
 def _tree(seen: Seen) -> Node:

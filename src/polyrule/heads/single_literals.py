@@ -6,35 +6,44 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
-from polyrule.heads.world import HeadSpace, Rank, rank
+from polyrule.heads.world import Found, HeadSpace, Seen, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
-from polyrule.measures.facts import is_correlation
+from polyrule.measures.properties import is_correlation
 
 
-def search_decomposable(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[LabelValue, Fraction]]:
+def search_decomposable(space: HeadSpace, valuation: Valuation) -> Found:
     """Evaluate the single literals and merge those that reach the best value; the merged head has that value too."""
     singles = {literal: valuation.plain((literal,)) for literal in space.literals}
     top = max(singles.values())
     head = merge((literal for literal, value in singles.items() if value == top), space, valuation)
-    return head, rank(top, head, valuation.tp(head)), singles
+    return _found(head, singles, valuation)
 
 
-def search_subset(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, Rank, dict[LabelValue, int]]:
+def _found(head: Head, singles: dict[LabelValue, Fraction], valuation: Valuation) -> Found:
+    """Return a head that is worth as much as the best of all literals, and what each of them is worth."""
+    seen: Seen = {(literal,): (value, "evaluated") for literal, value in singles.items()}
+    return Found(head, rank(max(singles.values()), head, valuation.tp(head)), len(seen), seen)
+
+
+def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
     """Group the literals by the set of examples they treat rightly; the best head is a group of the largest set.
 
     Adding a label can only take examples away, so no head is better than a single literal, and a head is as good as
-    the best one only if all its literals have the same, largest set.
+    the best one only if all its literals have the same, largest set. That is so for scope ``head``.
     """
-    heads, top, weights = _best_groups(space.literals, space, valuation, valuation.everyone)
-    value = Fraction(top, valuation.world.total_weight)
-    best = max((rank(value, head, valuation.tp(head)), head) for head in heads)
-    return best[1], best[0], weights
+    assert isinstance(valuation, SubsetValuation)
+    if valuation.objective.scope != "head":
+        return _search_label_sets(space, valuation)
+    heads, weights = _best_groups(space.literals, space, valuation, valuation.everyone)
+    total = valuation.world.total_weight
+    best = max(heads, key=lambda head: rank(Fraction(0), head, valuation.tp(head)))
+    return _found(best, {literal: Fraction(weight, total) for literal, weight in weights.items()}, valuation)
 
 
 def _best_groups(
     literals: list[LabelValue], space: HeadSpace, valuation: SubsetValuation, among: int
-) -> tuple[list[Head], int, dict[LabelValue, int]]:
+) -> tuple[list[Head], dict[LabelValue, int]]:
     """Group literals by what they get right among some examples; return the largest groups as heads, and weights."""
     groups: dict[int, list[LabelValue]] = {}
     for literal in literals:
@@ -42,17 +51,16 @@ def _best_groups(
     weights = {examples: valuation.weight(examples) for examples in groups}
     top = max(weights.values())
     heads = [merge(group, space, valuation) for examples, group in groups.items() if weights[examples] == top]
-    return heads, top, {literal: weights[valuation.right[literal] & among] for literal in literals}
+    return heads, {literal: weights[valuation.right[literal] & among] for literal in literals}
 
 
-def search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, Rank, int]:
+def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
     """Find the best head by subset accuracy, scope ``all`` or ``full``: the labels of some covered example.
 
     A covered example is right only if the positive literals of the head are its labels, all of them, and no label of
     the head is set already. An uncovered one is right if it has no label, whatever the head. So the examples that a
     head gets right have one label set in common, and the label sets are tried one by one. Negative literals change
-    nothing where their label is unset: those that cost no example are added, since more labels win a tie. Also
-    returns the number of heads evaluated.
+    nothing where their label is unset: those that cost no example are added, since more labels win a tie.
     """
     tried = {merge(space.literals, space, valuation)}  # what is best if no covered example can be got right
     negatives = [literal for literal in space.literals if literal[1] == 0]
@@ -70,7 +78,7 @@ def search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> tuple[Hea
         spare.sort(key=lambda literal: (-valuation.tp((literal,)), literal[0]))
         tried.add(tuple(sorted(positives + spare[: space.max_size - len(positives)])))
     best = max((valuation.rank(head), head) for head in tried)
-    return best[1], best[0], len(tried)
+    return Found(best[1], best[0], len(tried), {})
 
 
 def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
@@ -111,7 +119,7 @@ def alike_values(valuation: Valuation, space: HeadSpace) -> dict[LabelValue, Fra
     return singles if max(singles.values()) > 0 else None
 
 
-def search_alike(space: HeadSpace, valuation: Valuation, singles: dict[LabelValue, Fraction]) -> tuple[Head, Rank]:
+def search_alike(space: HeadSpace, valuation: Valuation) -> Found:
     """Return the best head: the most labels among the best literals that have the same counts.
 
     >>> from polyrule.heads import World, search
@@ -121,11 +129,13 @@ def search_alike(space: HeadSpace, valuation: Valuation, singles: dict[LabelValu
     >>> result.strategy, result.head, str(result.value)
     ('alike', ((1, 1),), '1')
     """
+    singles = alike_values(valuation, space)
     assert isinstance(valuation, MicroValuation)
+    assert singles is not None
     level = max(singles.values())
     groups: dict[Counts, dict[int, LabelValue]] = {}
     for literal in space.literals:  # of a label's two literals, ``label = 1`` comes first and stays
         if singles[literal] == level:
             groups.setdefault(valuation.delta[literal], {}).setdefault(literal[0], literal)
     heads = [tuple(sorted(group.values())[: space.max_size]) for group in groups.values()]
-    return max(((head, rank(level, head, valuation.tp(head))) for head in heads), key=lambda found: found[1])
+    return _found(max(heads, key=lambda head: rank(level, head, valuation.tp(head))), singles, valuation)

@@ -120,47 +120,29 @@ class ExampleValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        self.weights, truth, covered, assigned = distinct_examples(world)
-        self.covered, self.truth = covered, truth
-        digit = world.n_labels + 1
-        self._digits = np.array([digit**3, digit**2, digit, 1], dtype=object if digit > 50_000 else np.int64)
-        self.outside = _cells(truth, covered, assigned, None, objective.scope)
-        self.inside = [_cells(truth, covered, assigned, value, objective.scope) for value in (0, 1)]
-        self._outside_code = self._code(self.outside)
-        self._inside_code = [self._code(cells) for cells in self.inside]
-        self._base = self._outside_code.sum(axis=1)
-        self._known: dict[int, Fraction] = {}
-
-    def _code(self, cells: Ints8) -> Ints:
-        """Pack the four counts of a cell into one number, so that summing labels is one addition."""
-        return np.asarray(cells.astype(self._digits.dtype) @ self._digits)
-
-    def _decode(self, code: int) -> Counts:
-        digit = self.world.n_labels + 1
-        rest, fn = divmod(code, digit)
-        rest, tn = divmod(rest, digit)
-        tp, fp = divmod(rest, digit)
-        return tp, fp, tn, fn
+        self.weights, self.truth, self.covered, assigned = distinct_examples(world)
+        self.is_set = assigned != -1
+        outside, *inside = (
+            _cells(self.truth, self.covered, self.is_set, literal, objective.scope) for literal in (None, 0, 1)
+        )
+        self.base: Ints = outside.sum(axis=1)  # counts of every example under the empty head
+        self.change = [cells - outside for cells in inside]  # by what a literal changes them
+        self._known: dict[Counts, Fraction] = {}
 
     def plain(self, head: Head) -> Fraction:
         """Return the weighted mean over the examples."""
-        codes = self._base.copy()
-        for label, value in head:
-            codes += self._inside_code[value][:, label] - self._outside_code[:, label]
-        total = self.world.total_weight
-        if total == 0:
-            return Fraction(0)
-        weight_of: dict[int, int] = {}
-        for code, weight in zip(codes.tolist(), self.weights, strict=True):
-            weight_of[code] = weight_of.get(code, 0) + weight
-        mean = sum((self._single(code) * weight for code, weight in weight_of.items()), Fraction(0)) / total
-        return round_average(mean) if self.objective.measure.rounded else mean
+        return self.mean(sum((self.change[value][:, label] for label, value in head), self.base))
 
-    def _single(self, code: int) -> Fraction:
-        known = self._known.get(code)
-        if known is None:
-            known = self._known[code] = self.objective.measure.value(*self._decode(code))
-        return known
+    def mean(self, counts: Ints) -> Fraction:
+        """Return the weighted mean of the measure over examples with such counts."""
+        weight_of: dict[Counts, int] = {}
+        for row, weight in zip(map(tuple, counts.tolist()), self.weights, strict=True):
+            weight_of[row] = weight_of.get(row, 0) + weight
+        for row in weight_of.keys() - self._known.keys():
+            self._known[row] = self.objective.measure.value(*row)
+        total = sum((self._known[row] * weight for row, weight in weight_of.items()), Fraction(0))
+        mean = total / max(self.world.total_weight, 1)
+        return round_average(mean) if self.objective.measure.rounded else mean
 
 
 class SubsetValuation(Valuation):
@@ -254,13 +236,10 @@ def distinct_examples(world: World) -> tuple[list[int], Bytes, Bools, Ints8]:
     return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0].astype(bool), unique[:, n + 1 :]
 
 
-def _cells(truth: Bytes, covered: Bools, assigned: Ints8, literal: int | None, scope: str) -> Ints8:
+def _cells(truth: Bytes, covered: Bools, is_set: Bools, literal: int | None, scope: str) -> Ints:
     """Apply `cell` to a whole table: shape (examples, labels, 4)."""
-    table = np.array(
-        [[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1, 2)], dtype=np.int8
-    )
-    is_set = (assigned != -1).astype(np.int8)
-    return np.asarray(table[truth, covered[:, None].astype(np.int8), is_set])
+    table = np.array([[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1, 2)])
+    return np.asarray(table[truth, covered[:, None].astype(np.int8), is_set.astype(np.int8)])
 
 
 def _bits(mask: Bools) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -238,6 +238,17 @@ class HeadSpace:
 
 
 Rank = tuple[Fraction, int, int, tuple[int, ...], tuple[int, ...]]
+Seen = Mapping[Head, tuple[Fraction | None, str]]
+"""Values of heads, None where a head was not evaluated, and their `Node.status`."""
+
+
+class Found(NamedTuple):
+    """What every search returns: the best head, how many heads it evaluated, and what became of those it met."""
+
+    head: Head
+    rank: Rank
+    evaluated: int
+    seen: Seen
 
 
 @dataclass(frozen=True, slots=True)

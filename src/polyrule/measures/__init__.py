@@ -1,6 +1,6 @@
 """Counts, measures, averagings and scopes; what is proved about them; checking a user's own."""
 
-from polyrule.measures.association import Association, Matthews
+from polyrule.measures.association import Association, MEstimate
 from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import (
     available,
@@ -23,7 +23,6 @@ from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.objective import SEARCHES, FastForm, Lift, Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.ratio import RatioMeasure
-from polyrule.measures.rational import RationalMeasure
 from polyrule.measures.small_worlds import Witness
 
 __all__ = [
@@ -34,13 +33,12 @@ __all__ = [
     "FastForm",
     "FunctionMeasure",
     "Lift",
-    "Matthews",
+    "MEstimate",
     "Measure",
     "MeasureReport",
     "Objective",
     "Properties",
     "RatioMeasure",
-    "RationalMeasure",
     "SubsetAccuracy",
     "Witness",
     "available",

@@ -1,4 +1,7 @@
-"""Measures of how far a rule and its labels go together: a polynomial of the counts over another, or over its root."""
+"""Measures of how far a rule and its labels go together: a polynomial of the counts over another, or over its root.
+
+The m-estimate, which draws precision towards the prior, is of this kind, too, but for its parameter.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,35 @@ from polyrule.arrays import Floats
 from polyrule.measures.base import Counts, Measure
 
 Bound = Callable[[Counts, Counts], Fraction]
+ZERO = Fraction(0)
+# Two different squares of correlations over N examples differ by at least N**-8, their roots by half of that. With
+# 2**256 steps to the unit the order of micro-averaged values is therefore the true one for every N below 2**31.
+BITS = 256
 
 
 class Association(Measure):
     """A named measure of association; 0 where its denominator is 0.
 
     With x = (TP + FP) / N, s = (TP + FN) / N and t = TP / N, the shares of what is covered, positive and both:
-    ``added_value`` is t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty``
+    ``wracc`` is t - x·s, weighted relative accuracy, ``matthews`` the correlation (t - x·s) / √(x·(1-x)·s·(1-s)),
+    ``rate_difference`` the rate of true less that of false positives, each 0 where its denominator is 0,
+    ``added_value`` t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty``
     (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio
-    r. Values with a root are kept to 256 binary places, and compare as the true ones do, like Matthews' correlation.
+    r. A root is rounded towards 0 to 256 binary places, and exact where it is rational. Single and micro-averaged
+    values compare exactly as the true ones do. Averages of roots are rounded to 128 binary places, so that averages
+    that are equal are also found equal; averages closer than 2**-128 count as equal.
 
     Parameters
     ----------
-    name : {"added_value", "klosgen", "lift", "cosine", "certainty", "kappa", "yule_q"}
+    name : {"wracc", "matthews", "rate_difference", "added_value", "klosgen", "lift", "cosine", "certainty", "kappa",
+            "yule_q"}
 
     Examples
     --------
     >>> Association("lift").value(3, 1, 4, 2), Association("kappa").value(3, 1, 4, 2)
     (Fraction(3, 2), Fraction(2, 5))
+    >>> Association("matthews").value(2, 1, 2, 1), round(float(Association("matthews").value(1, 1, 2, 0)), 3)
+    (Fraction(1, 3), 0.577)
     """
 
     def __init__(self, name: str) -> None:
@@ -48,7 +62,7 @@ class Association(Measure):
         spec = SPECS[self.name]
         top, bottom = spec.top(tp, fp, tn, fn), spec.bottom(tp, fp, tn, fn)
         if top == 0 or bottom == 0:
-            return Fraction(0)
+            return ZERO
         if not spec.rooted:
             return Fraction(top, bottom)
         root = root_of(Fraction(top * top, bottom))
@@ -61,7 +75,7 @@ class Association(Measure):
         top, bottom = spec.top(*counts), spec.bottom(*counts)
         if spec.rooted:
             bottom = np.sqrt(bottom)
-        return np.asarray(np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0))
+        return _quotient(top, bottom)
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Bound by the ends of the counts."""
@@ -76,6 +90,61 @@ class Association(Measure):
 
     def __repr__(self) -> str:
         return f"Association({self.name!r})"
+
+
+class MEstimate(Measure):
+    """(TP + m·P/N) / (TP + FP + m) with the prior P/N = (TP + FN) / (TP + FP + TN + FN).
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    m : Fraction
+        How many examples the prior counts as.
+
+    Examples
+    --------
+    >>> MEstimate("m2", Fraction(2)).value(3, 1, 4, 2)
+    Fraction(2, 3)
+    """
+
+    def __init__(self, name: str, m: Fraction) -> None:
+        self.name, self.m = name, m
+
+    def in_units(self, unit: Fraction) -> MEstimate:
+        """Divide m by the unit."""
+        return MEstimate(self.name, self.m / unit)
+
+    def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
+        """Return the exact value."""
+        total, bottom = tp + fp + tn + fn, tp + fp + self.m
+        return (total * tp + self.m * (tp + fn)) / (total * bottom) if total and bottom else ZERO
+
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
+        """Return the values of arrays of counts as doubles."""
+        a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
+        m = float(self.m)
+        return _quotient(a + m * (a + d) / np.maximum(a + b + c + d, 1), a + b + m)
+
+    def upper_bound(self, low: Counts, high: Counts) -> Fraction:
+        """The prior is largest with all positives and the fewest negatives; the rest grows with TP, falls with FP."""
+        positives, negatives = high[0] + high[3], low[1] + low[2]
+        prior = Fraction(positives, positives + negatives) if positives else ZERO
+        bottom = high[0] + low[1] + self.m
+        return (high[0] + self.m * prior) / bottom if bottom else ZERO
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MEstimate) and (self.name, self.m) == (other.name, other.m)
+
+    def __hash__(self) -> int:
+        return hash((MEstimate, self.name, self.m))
+
+    def __repr__(self) -> str:
+        return f"MEstimate({self.name!r})"
+
+
+def _quotient(top: Any, bottom: Any) -> Floats:
+    return np.asarray(np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0))
 
 
 @dataclass(frozen=True)
@@ -97,6 +166,11 @@ class Spec:
 
 def _excess(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
     return tp * tn - fp * fn
+
+
+def _some(count: Any) -> Any:
+    """Return a count, or 1 where it is 0."""
+    return count + (count == 0)
 
 
 def _best_precision(low: Counts, high: Counts) -> Fraction:
@@ -125,12 +199,45 @@ def _lift_bound(low: Counts, high: Counts) -> Fraction:
     return min(by_prior, recall * (1 + Fraction(high[2] + high[3], max(1, low[0] + low[1]))))
 
 
+def _wracc_bound(low: Counts, high: Counts) -> Fraction:
+    """At most t·u / (t + u + c)² for t <= TP, u <= TN and c the errors there must be.
+
+    The product over the square grows in the smaller of t and u, and in the larger one until it is the smaller plus c.
+    """
+    errors = low[1] + low[3]
+    (t, _), (u, least) = sorted([(high[0], low[0]), (high[2], low[2])])
+    u = max(min(u, t + errors), least)
+    most = Fraction(t * u, (t + u + errors) ** 2) if t and u else ZERO
+    total = sum(high)
+    return most - Fraction(low[1] * low[3], total * total) if total else most
+
+
 def _where_positive(name: str) -> Bound:
     """Values that are not negative grow with TP and TN and fall with FP and FN; the others are below 0."""
     return lambda low, high: max(Fraction(0), Association(name).value(high[0], low[1], high[2], low[3]))
 
 
 SPECS: dict[str, Spec] = {
+    "wracc": Spec(
+        _excess,
+        lambda tp, fp, tn, fn: (tp + fp + tn + fn) ** 2,
+        "(tp*tn - fp*fn) / (tp+fp+tn+fn)**2",
+        bound=_wracc_bound,
+    ),
+    "matthews": Spec(
+        _excess,
+        lambda tp, fp, tn, fn: (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn),
+        "(tp*tn - fp*fn) / sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn))",
+        rooted=True,
+        monotone=True,
+    ),
+    "rate_difference": Spec(
+        lambda tp, fp, tn, fn: tp * _some(fp + tn) - fp * _some(tp + fn),
+        lambda tp, fp, tn, fn: _some(tp + fn) * _some(fp + tn),
+        "tp/(tp+fn) - fp/(fp+tn)",
+        monotone=True,
+        dependence=False,
+    ),
     "klosgen": Spec(
         _excess,
         lambda tp, fp, tn, fn: (tp + fp) * (tp + fp + tn + fn) ** 3,
@@ -178,60 +285,6 @@ SPECS: dict[str, Spec] = {
         bound=_where_positive("certainty"),
     ),
 }
-
-
-# Two different squares of correlations over N examples differ by at least N**-8, their roots by half of that. With
-# 2**256 steps to the unit the order of micro-averaged values is therefore the true one for every N below 2**31.
-BITS = 256
-
-
-class Matthews(Measure):
-    """(TP·TN - FP·FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)); 0 where the root is 0.
-
-    A value is the true one, rounded towards 0 to 256 binary places, and exact where the root is rational. Single and
-    micro-averaged values compare exactly as the true ones do. Averages of roots are rounded to 128 binary places, so
-    that averages that are equal are also found equal; averages closer than 2**-128 count as equal.
-
-    Examples
-    --------
-    >>> Matthews().value(2, 1, 2, 1)
-    Fraction(1, 3)
-    >>> round(float(Matthews().value(1, 1, 2, 0)), 3)
-    0.577
-    """
-
-    name = "matthews"
-    monotone = True
-    rounded = True
-
-    def in_units(self, unit: Fraction) -> Matthews:
-        """A correlation is the same in every unit."""
-        return self
-
-    def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
-        """Return the correlation to 256 binary places."""
-        top = tp * tn - fp * fn
-        square = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-        if square == 0 or top == 0:
-            return Fraction(0)
-        root = root_of(Fraction(top * top, square))
-        return root if top > 0 else -root
-
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
-        """Return the correlations of arrays of counts as doubles."""
-        a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
-        top = a * c - b * d
-        root = np.sqrt(a + b) * np.sqrt(a + d) * np.sqrt(c + b) * np.sqrt(c + d)
-        return np.asarray(np.divide(top, root, out=np.zeros(np.shape(top)), where=root != 0))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Matthews)
-
-    def __hash__(self) -> int:
-        return hash(Matthews)
-
-    def __repr__(self) -> str:
-        return "Matthews()"
 
 
 def root_of(square: Fraction) -> Fraction:

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats, Ints
+from polyrule.arrays import Floats
 
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties
@@ -65,9 +64,9 @@ class Measure(ABC):
         """Return the values for arrays of counts, rounded to doubles; for plots, bounds and quick checks."""
         counts = np.broadcast_arrays(*(np.asarray(x, dtype=np.int64) for x in (tp, fp, tn, fn)))
         table = np.stack([x.ravel() for x in counts], axis=1)
-        distinct, inverse = _distinct_rows(table)
+        distinct, inverse = np.unique(table, axis=0, return_inverse=True)
         single = np.array([float(self.value(*map(int, row))) for row in distinct], dtype=np.float64)
-        return np.asarray(single[inverse].reshape(counts[0].shape))
+        return np.asarray(single[inverse.ravel()].reshape(counts[0].shape))
 
     def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return values for arrays of counts that may be off by more than rounding; for trials confirmed exactly."""
@@ -97,17 +96,6 @@ class Measure(ABC):
         from polyrule.measures.properties import properties_of
 
         return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
-
-
-def _distinct_rows(table: Ints) -> tuple[Ints, npt.NDArray[np.intp]]:
-    """Return the distinct rows and which one each row is; packed into one number, rows sort faster."""
-    base = int(table.max(initial=0)) + 1
-    if base**4 >= 1 << 62:
-        distinct, inverse = np.unique(table, axis=0, return_inverse=True)
-        return distinct, inverse.ravel()
-    powers = base ** np.arange(3, -1, -1, dtype=np.int64)
-    _, first, inverse = np.unique(table @ powers, return_index=True, return_inverse=True)
-    return table[first], inverse.ravel()
 
 
 class MeasureInUnits(Measure):

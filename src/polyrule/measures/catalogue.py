@@ -14,17 +14,11 @@ from functools import partial
 from typing import Any
 
 from polyrule.errors import MeasureError
-from polyrule.measures.association import SPECS, Association, Matthews
+from polyrule.measures.association import SPECS, Association, MEstimate
 from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.expression import parse
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.ratio import RatioMeasure, exact_number
-from polyrule.measures.rational import (
-    RationalMeasure,
-    m_estimate_from_counts,
-    true_minus_false_positive_rate,
-    weighted_relative_accuracy,
-)
 
 
 def precision() -> RatioMeasure:
@@ -95,7 +89,7 @@ def m_estimate(m: Any = 2, prior: Any = None) -> Measure:
     """
     exact = _parameter("m-estimate", "m", m)
     if prior is None:
-        return RationalMeasure(f"m{_decimal(exact)}", m_estimate_from_counts, (exact,))
+        return MEstimate(f"m{_decimal(exact)}", exact)
     share = _parameter("m-estimate", "prior", prior)
     if share > 1:
         raise MeasureError(f"m-estimate: prior must be between 0 and 1, got {prior}")
@@ -103,31 +97,31 @@ def m_estimate(m: Any = 2, prior: Any = None) -> Measure:
     return RatioMeasure(name, (exact * share, 1, 0, 0, 0), (exact, 1, 1, 0, 0))
 
 
-def wracc() -> RationalMeasure:
+def wracc() -> Association:
     """Weighted relative accuracy: (TP·TN - FP·FN) / N².
 
     >>> wracc().value(3, 1, 5, 2)
     Fraction(13, 121)
     """
-    return RationalMeasure("wracc", weighted_relative_accuracy)
+    return Association("wracc")
 
 
-def matthews() -> Matthews:
+def matthews() -> Association:
     """Matthews' correlation coefficient.
 
     >>> round(float(matthews().value(3, 1, 5, 2)), 3)
     0.449
     """
-    return Matthews()
+    return Association("matthews")
 
 
-def rate_difference() -> RationalMeasure:
+def rate_difference() -> Association:
     """TP / (TP + FN) - FP / (FP + TN).
 
     >>> rate_difference().value(3, 1, 5, 2)
     Fraction(13, 30)
     """
-    return RationalMeasure("rate_difference", true_minus_false_positive_rate, monotone=True)
+    return Association("rate_difference")
 
 
 def klosgen(exponent: Any = 0.5) -> Measure:
@@ -136,7 +130,7 @@ def klosgen(exponent: Any = 0.5) -> Measure:
     The exponent 0 is the added value, 1 is WRAcc. Others would be roots that cannot be compared exactly.
 
     >>> klosgen(), klosgen(0), klosgen(1)
-    (Association('klosgen'), Association('added_value'), RationalMeasure('wracc'))
+    (Association('klosgen'), Association('added_value'), Association('wracc'))
     """
     known = {Fraction(0): "added_value", Fraction(1, 2): "klosgen", Fraction(1): "wracc"}
     exact = _parameter("klosgen", "the exponent", exponent)

@@ -14,9 +14,8 @@ from polyrule.data.results import frame_of_rows
 from polyrule.errors import MeasureError, OptionError
 from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get
-from polyrule.measures.facts import Case, is_constant
 from polyrule.measures.proofs import Settled, settle
-from polyrule.measures.properties import Properties, properties_of, proved, refuted
+from polyrule.measures.properties import Case, Properties, is_constant, properties_of, proved, refuted
 from polyrule.measures.small_worlds import value_text
 
 # Counts to try a measure on: TP from 1, the others from 0.

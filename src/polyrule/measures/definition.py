@@ -69,17 +69,13 @@ def head_value(
     labels = sorted(said) if scope == "head" else range(width)
     rows = range(len(truth))
 
-    def count(example: int, label: int) -> Counts:
-        return cell(
-            int(truth[example][label]),
-            bool(covered[example]),
-            int(assigned[example][label]),
-            said.get(label),
-            scope,
-        )
+    def count(example: int, label: int, scope: str = scope) -> Counts:
+        known, is_set = int(truth[example][label]), int(assigned[example][label])
+        return cell(known, bool(covered[example]), is_set, said.get(label), scope)
 
-    if isinstance(measure, SubsetAccuracy):
-        return _mean((int(_is_right(truth, covered, assigned, said, scope, width, e)), int(weights[e])) for e in rows)
+    if isinstance(measure, SubsetAccuracy):  # labels outside the head must be absent, whatever the scope calls that
+        right = ([truth[e][k] not in (0, 1) or count(e, k, "all") in (TP, TN) for k in labels] for e in rows)
+        return _mean((int(all(cells)), int(weights[e])) for e, cells in zip(rows, right, strict=True))
     if averaging == "micro":
         return measure.value(*_total((count(e, k), int(weights[e])) for e in rows for k in labels))
     if averaging == "label":
@@ -89,23 +85,6 @@ def head_value(
     else:
         average = _mean((measure.value(*count(e, k)), int(weights[e])) for e in rows for k in labels)
     return round_average(average) if measure.rounded else average
-
-
-def _is_right(
-    truth: Any, covered: Sequence[bool], assigned: Any, said: dict[int, int], scope: str, width: int, e: int
-) -> bool:
-    for label in range(width):
-        if truth[e][label] not in (0, 1):
-            continue
-        if label not in said:
-            if scope != "head" and truth[e][label]:
-                return False
-        elif not covered[e]:
-            if truth[e][label]:
-                return False
-        elif assigned[e][label] != UNSET or truth[e][label] != said[label]:
-            return False
-    return True
 
 
 def _total(weighted: Iterable[tuple[Counts, int]]) -> Counts:

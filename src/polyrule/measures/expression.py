@@ -9,6 +9,7 @@ Any division by 0 gives 0, as everywhere.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -22,7 +23,6 @@ from polyrule.errors import MeasureError
 from polyrule.measures.association import root_of
 from polyrule.measures.base import Measure
 from polyrule.measures.grammar import LONGEST, VARIABLES, Node, tree
-from polyrule.measures.ordering import keeps_order, ordered_values
 from polyrule.measures.ratio import RatioMeasure
 
 MOST_DIGITS = 150  # doubles hold about 300, and counts need some
@@ -64,11 +64,11 @@ class ExpressionMeasure(Measure):
 
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
-        counts = {"tp": tp, "fp": fp, "tn": tn, "fn": fn}
+        counts = {name: Fraction(count) for name, count in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         try:
             if self.square is not None:
-                return root_of(Fraction(_evaluate(self.square, counts)))
-            number = Fraction(_evaluate(self.root, counts))
+                return root_of(Fraction(_evaluate(self.square, counts, Fraction, _EXACTLY)))
+            number = Fraction(_evaluate(self.root, counts, Fraction, _EXACTLY))
         except (OverflowError, ValueError):
             number = None
         if number is None:
@@ -90,7 +90,7 @@ class ExpressionMeasure(Measure):
         """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
         counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(_evaluate_arrays(self.root, counts), counts["tp"].shape)
+            found = np.broadcast_to(_evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
         return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
     def __eq__(self, other: object) -> bool:
@@ -154,12 +154,13 @@ def _variables(node: Node) -> Iterator[str]:
 Number = Fraction | float
 
 
-def _evaluate(node: Node, counts: dict[str, int]) -> Number:
+def _evaluate(node: Node, counts: dict[str, Any], number: Callable[[Fraction], Any], apply: dict[str, Any]) -> Any:
+    """Evaluate an expression, exactly or for whole arrays: as `number` and the operators of `apply` do it."""
     if node.kind == "number":
-        return node.number
+        return number(node.number)
     if node.kind in counts:
-        return Fraction(counts[node.kind])
-    return _APPLY[node.kind](*(_evaluate(operand, counts) for operand in node.operands))
+        return counts[node.kind]
+    return apply[node.kind](*(_evaluate(operand, counts, number, apply) for operand in node.operands))
 
 
 def _divide(x: Number, y: Number) -> Number:
@@ -176,44 +177,24 @@ def _raise(x: Number, y: Number) -> Number:
     return math.pow(x, y)
 
 
-_APPLY: dict[str, Callable[..., Number]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "/": _divide,
-    "**": _raise,
-    "sqrt": lambda x: math.sqrt(x),
-    "log": lambda x: math.log(x),
-    "abs": abs,
-    "min": min,
-    "max": max,
-}
+def _divide_arrays(x: Floats, y: Floats) -> Floats:
+    top, bottom = np.broadcast_arrays(x, y)
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
 
 
-def _evaluate_arrays(node: Node, counts: dict[str, Floats]) -> Floats:
-    if node.kind == "number":
-        return np.array(float(node.number))
-    if node.kind in counts:
-        return counts[node.kind]
-    parts = [_evaluate_arrays(operand, counts) for operand in node.operands]
-    if node.kind == "/":
-        top, bottom = np.broadcast_arrays(*parts)
-        return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
-    if node.kind == "**":
-        raised = parts[0] ** parts[1]
-        return np.asarray(np.where(parts[0] == 0, 0.0, raised) if node.operands[1].number < 0 else raised)
-    return np.asarray(reduce(_ON_ARRAYS[node.kind], parts) if len(parts) > 1 else _ON_ARRAYS[node.kind](parts[0]))
+def _raise_arrays(x: Floats, y: Floats) -> Floats:
+    return np.where((x == 0) & (y < 0), 0.0, x**y)
 
 
-_ON_ARRAYS: dict[str, Callable[..., Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
+_PLAIN: dict[str, Callable[..., Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "abs": abs}
+_EXACTLY = _PLAIN | {"/": _divide, "**": _raise, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
+_ON_ARRAYS = _PLAIN | {
+    "/": _divide_arrays,
+    "**": _raise_arrays,
     "sqrt": np.sqrt,
     "log": np.log,
-    "abs": np.abs,
-    "min": np.minimum,
-    "max": np.maximum,
+    "min": lambda *parts: reduce(np.minimum, parts),
+    "max": lambda *parts: reduce(np.maximum, parts),
 }
 
 
@@ -343,3 +324,84 @@ def _as_linear(node: Node) -> Linear | None:
     if node.kind == "**" and not any(x[1:]) and y[0].denominator == 1 and (x[0] or y[0] >= 0):
         return [x[0] ** int(y[0]), *[Fraction(0)] * 4]
     return x if node.kind == "**" and y[0] == 1 else None
+
+
+# Doubles that are ordered as the exact values are, for kernels that only compare. Top and bottom of the quotient that
+# an expression stands for are whole numbers. Two different quotients a/b > c/d differ by at least 1/(bd), a share of at
+# least 1/(ad) of the larger one. As long as all tops times all bottoms stay below 2**51 the rounded quotients differ,
+# too, and in the same direction; equal quotients round to the same double.
+_EXACT = 2**53
+_IN_ORDER = 2**51
+
+
+def keeps_order(root: Node, most: int) -> bool:
+    """Whether `ordered_values` are in the order of the exact values while no count exceeds `most`.
+
+    >>> from polyrule.measures.grammar import tree
+    >>> keeps_order(tree("tp**2 / (tp + fp)"), 10_000), keeps_order(tree("tp**2 / (tp + fp)"), 10**6)
+    (True, False)
+    >>> keeps_order(tree("sqrt(tp)"), 10)
+    False
+    """
+    parts = _largest(root, most)
+    return parts is not None and parts[0] * parts[1] < _IN_ORDER
+
+
+def ordered_values(root: Node, counts: tuple[Any, Any, Any, Any]) -> Floats:
+    """Return the quotients of arrays of counts, each rounded once.
+
+    >>> from polyrule.measures.grammar import tree
+    >>> ordered_values(tree("tp**2 / (tp + fp)"), ([3, 0], [1, 0], [0, 0], [0, 0]))
+    array([2.25, 0.  ])
+    """
+    arrays = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, counts, strict=True)}
+    top, bottom = _quotient(root, arrays)
+    return np.array(np.broadcast_to(top / bottom, arrays["tp"].shape))
+
+
+Parts = tuple[Any, Any]
+
+
+def _largest(node: Node, most: int) -> tuple[int, int] | None:
+    """Return what top and bottom of a part are at most; None where they are no whole numbers, or too large ones."""
+    if node.kind == "number":
+        return abs(node.number.numerator), node.number.denominator
+    if node.kind in VARIABLES:
+        return most, 1
+    if node.kind == "**":
+        base, power = _largest(node.operands[0], most), node.operands[1].number
+        if base is None or node.operands[1].kind != "number" or power.denominator != 1:
+            return None
+        top, bottom = base if power >= 0 else (base[1], max(base[0], 1))
+        found = top ** abs(int(power)), bottom ** abs(int(power))
+    else:
+        if node.kind not in ("+", "-", "*", "/"):
+            return None
+        left, right = (_largest(operand, most) for operand in node.operands)
+        if left is None or right is None:
+            return None
+        (a, b), (c, d) = left, right
+        found = {"*": (a * c, b * d), "/": (a * d, b * max(c, 1))}.get(node.kind, (a * d + c * b, b * d))
+    return found if max(found) < _EXACT else None
+
+
+def _quotient(node: Node, counts: dict[str, Floats]) -> Parts:
+    """Return top and bottom; the bottom is positive, and what is divided by 0 is 0."""
+    if node.kind == "number":
+        return float(node.number.numerator), float(node.number.denominator)
+    if node.kind in counts:
+        return counts[node.kind], 1.0
+    if node.kind == "**":
+        power = int(node.operands[1].number)
+        top, bottom = _quotient(node.operands[0], counts)
+        return (top**power, bottom**power) if power >= 0 else _divided(bottom**-power, top**-power)
+    (a, b), (c, d) = (_quotient(operand, counts) for operand in node.operands)
+    if node.kind == "*":
+        return a * c, b * d
+    if node.kind == "/":
+        return _divided(a * d, b * c)
+    return (a * d + c * b if node.kind == "+" else a * d - c * b), b * d
+
+
+def _divided(top: Any, bottom: Any) -> Parts:
+    return np.where(bottom == 0, 0.0, top * np.sign(bottom)), np.where(bottom == 0, 1.0, np.abs(bottom))

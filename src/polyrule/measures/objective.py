@@ -9,19 +9,13 @@ from math import isfinite, log
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from polyrule.errors import OptionError
-from polyrule.measures.association import SPECS, Association, Matthews
+from polyrule.measures.association import SPECS, Association, MEstimate
 from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.proofs import known_proof
 from polyrule.measures.ratio import RatioMeasure, Row
-from polyrule.measures.rational import (
-    RationalMeasure,
-    m_estimate_from_counts,
-    true_minus_false_positive_rate,
-    weighted_relative_accuracy,
-)
 
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties
@@ -35,7 +29,7 @@ LARGEST_LIFT = 1 << 36
 HAMMING: tuple[Row, Row] = ((0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
 
 KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
-FORMULAS = ("", "wracc", "rate_difference", "m_estimate", "matthews", *SPECS, "function", "ratio")
+FORMULAS = ("", "m_estimate", *SPECS, "function", "ratio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +55,9 @@ class FastForm:
         Head-size factor in 2**-30 steps, by head size (entry 0 is unused); None without lift.
     max_head_size : int or None
     formula : str
-        What is measured where it is no ratio measure: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``,
-        the name of an association, ``function`` for one whose values are asked for (of an expression, doubles in their
-        order), or ``ratio`` for a function that is ordered like num / den.
+        What is measured where it is no ratio measure: ``m_estimate``, the name of an association, ``function`` for one
+        whose values are asked for (of an expression, doubles in their order), or ``ratio`` for a function that is
+        ordered like num / den.
     m : (int, int)
         Numerator and denominator of the m-estimate's m.
 
@@ -93,19 +87,7 @@ class FastForm:
                 raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
-def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm | None:
-    """Return the fast form of an objective for examples of some total weight, or None.
-
-    >>> from polyrule.measures import Objective
-    >>> fast_form(Objective("f0.5"), 6)
-    FastForm(kind='singles', num=(0, 5, 0, 0, 0), den=(0, 5, 4, 0, 1), scope='head', rho=None, max_head_size=None, ...)
-    >>> fast_form(Objective("laplace"), 6).kind
-    'ratio'
-    >>> fast_form(Objective("matthews"), 6).kind
-    'micro'
-    >>> fast_form(Objective("matthews", scope="all"), 6) is None
-    True
-    """
+def _fast_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
     measure = objective.measure
     rho = (
         None
@@ -139,7 +121,7 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
         return None
     if measure.traced is None or weight * n_labels > measure.traced.largest_total:
         return None
-    found = fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
+    found = _fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
     return None if found is None else replace(found, formula="ratio")
 
 
@@ -166,20 +148,10 @@ def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
         return "function", (0, 1)
     if isinstance(measure, ExpressionMeasure):
         return ("function", (0, 1)) if most > 0 and measure.keeps_order(most) else None
-    if isinstance(measure, RationalMeasure) and measure.function is m_estimate_from_counts:
-        m = Fraction(measure.parameters[0])
-        small = m.numerator + m.denominator * max(most, 1) < LARGEST_SUM
-        return ("m_estimate", m.as_integer_ratio()) if small else None
-    name = formula_of(measure)
-    return None if name is None else (name, (0, 1))
-
-
-def formula_of(measure: Measure) -> str | None:
-    """Return ``wracc``, ``rate_difference``, ``matthews`` or the name of an association if the measure is one."""
-    if isinstance(measure, (Matthews, Association)):
-        return measure.name
-    formulas = {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}
-    return formulas.get(measure.function) if isinstance(measure, RationalMeasure) else None
+    if isinstance(measure, MEstimate):
+        small = measure.m.numerator + measure.m.denominator * max(most, 1) < LARGEST_SUM
+        return ("m_estimate", measure.m.as_integer_ratio()) if small else None
+    return (measure.name, (0, 1)) if isinstance(measure, Association) else None
 
 
 def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> str | None:
@@ -402,8 +374,8 @@ class Objective:
     def in_units(self, unit: Fraction) -> Objective:
         """Return the objective for counts in units of so many examples each; its values are the same, exactly.
 
-        >>> Objective("m2").in_units(Fraction(1, 2)).measure.parameters
-        (Fraction(4, 1),)
+        >>> Objective("m2").in_units(Fraction(1, 2)).measure.m
+        Fraction(4, 1)
         """
         # where each example is measured by itself, its weight is no count
         if unit == 1 or self.averaging in ("example", "macro"):
@@ -441,8 +413,15 @@ class Objective:
         """Return the form in which the native engine optimises heads, or None if there is none.
 
         `weight` is the total weight of the examples; some forms hold up to a largest one.
+
+        >>> Objective("f0.5").fast_form(6)
+        FastForm(kind='singles', num=(0, 5, 0, 0, 0), den=(0, 5, 4, 0, 1), scope='head', rho=None, ...)
+        >>> [Objective(name).fast_form(6).kind for name in ("laplace", "matthews")]
+        ['ratio', 'micro']
+        >>> Objective("matthews", scope="all").fast_form(6) is None
+        True
         """
-        return fast_form(self, n_labels, weight)
+        return _fast_form(self, n_labels, weight)
 
     def __str__(self) -> str:
         parts = [self.measure.name, self.averaging, f"scope {self.scope}"]

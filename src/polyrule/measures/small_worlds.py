@@ -170,13 +170,11 @@ def _cells(batch: Batch, scope: str) -> Ints:
 
 
 def _subset_values(scope: str, batch: Batch, heads: Ints8) -> Floats:
-    truth, covered = batch.truth, batch.covered[:, :, None]
-    outside = np.ones_like(truth, bool) if scope == "head" else truth == 0
-    is_open = batch.assigned == UNSET
-    says_absent = np.where(covered, is_open & (truth == 0), truth == 0)
-    says_present = np.where(covered, is_open & (truth == 1), truth == 0)
-    right = np.stack([outside, says_absent, says_present], axis=3)
-    fine = np.ones((*truth.shape[:2], len(heads)), bool)
+    cells = _cells(batch, "all")
+    right = cells[..., 0] + cells[..., 2] > 0
+    if scope == "head":
+        right[..., OUT] = True
+    fine = np.ones((*batch.truth.shape[:2], len(heads)), bool)
     for label in range(heads.shape[1]):
         fine &= right[:, :, label, heads[:, label]]
     return np.asarray(fine.mean(axis=1))

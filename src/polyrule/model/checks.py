@@ -8,7 +8,7 @@ from typing import Any
 
 from polyrule.arrays import Floats
 from polyrule.model import printing
-from polyrule.model.conditions import holds_in, shown_threshold
+from polyrule.model.conditions import met, shown_threshold
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
 
 
@@ -74,7 +74,7 @@ def _check_feature(condition: FeatureCondition, model: Any, row: Floats, digits:
     shown = printing.format_value(feature, actual, digits, against)
     verb = "is" if shown in ("missing", "an unknown category") else "="
     fact = f"{printing.format_name(feature.name)} {verb} {shown}"
-    return Check(text, fact, bool(holds_in(condition, row[condition.feature])), shown)
+    return Check(text, fact, met(condition, row), shown)
 
 
 def _check_group(group: GroupCondition, model: Any, row: Floats, digits: int | None) -> Check:

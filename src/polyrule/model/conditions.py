@@ -20,6 +20,7 @@ from polyrule.model.rule import (
     Condition,
     FeatureCondition,
     GroupCondition,
+    InputCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
@@ -75,6 +76,13 @@ def holds_in(condition: FeatureCondition, column: Floats) -> Bools:
             return np.isin(column, values)
         case MissingCondition(_, missing):
             return np.asarray(np.isnan(column) == missing)
+
+
+def met(condition: InputCondition, row: Floats) -> bool:
+    """Whether one example with these feature values satisfies a condition."""
+    if isinstance(condition, GroupCondition):
+        return sum(met(member, row) for member in condition.members) >= condition.least
+    return bool(holds_in(condition, row[condition.feature]))
 
 
 def fits(condition: Condition, features: tuple[Feature, ...]) -> bool:

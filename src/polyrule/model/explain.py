@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
-from polyrule.model.bodies import LABEL, check_table
+from polyrule.model.bodies import check_table
 from polyrule.model.checks import Check, checks
-from polyrule.model.conditions import with_gaps
-from polyrule.model.predict import chance_of, default_chance, smoothed
+from polyrule.model.conditions import met, with_gaps
 from polyrule.model.rule import LabelCondition, Rule
 
 if TYPE_CHECKING:
@@ -53,35 +51,6 @@ class NearMiss:
     missing: tuple[Check, ...]
 
 
-class Texts(Sequence[str]):
-    """Texts that are written when they are asked for: of a long list, an explanation shows few rules."""
-
-    def __init__(self, count: int, write: Callable[[int], str]) -> None:
-        self._numbers, self._write = range(count), write
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        numbers = self._numbers[index]
-        return self._write(numbers) if isinstance(numbers, int) else tuple(map(self._write, numbers))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (tuple(self),)
-
-
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """Everything a rule list did to one example.
@@ -96,16 +65,31 @@ class Explanation:
         The rule whose stop ended the list; rules after it were not tried.
     near : tuple of NearMiss
         Rules that failed by few conditions and would change the prediction if they fired, fewest first.
-    rules, heads : sequence of str
-        Text of every rule of the list, and of its head alone.
+    rule_list : RuleList
+        The list, which writes its rules for whoever asks: of a long one, few are shown.
+    digits : int or None
+        Significant digits of numbers.
     """
 
     labels: tuple[LabelReason, ...]
     fired: tuple[int, ...]
     stopped_at: int | None
     near: tuple[NearMiss, ...]
-    rules: Sequence[str]
-    heads: Sequence[str]
+    rule_list: RuleList = field(compare=False)
+    digits: int | None = None
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Text of every rule of the list."""
+        return tuple(map(self._text, range(len(self.rule_list))))
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Text of the head of every rule."""
+        return tuple(printing.format_head(rule, self.rule_list.label_names) for rule in self.rule_list)
+
+    def _text(self, rule: int) -> str:
+        return self.rule_list.format_rule(rule, counts=False, digits=self.digits)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; rules are counted from 1, as they are printed."""
@@ -115,7 +99,7 @@ class Explanation:
                     "label": reason.label,
                     "value": reason.value,
                     "rule": None if reason.rule is None else reason.rule + 1,
-                    "text": None if reason.rule is None else self.rules[reason.rule],
+                    "text": None if reason.rule is None else self._text(reason.rule),
                     "probability": reason.probability,
                     "tp": reason.tp,
                     "fp": reason.fp,
@@ -185,10 +169,11 @@ class Explanation:
     def _deciding_lines(self) -> list[str]:
         """Every rule that set a label, once, each condition with the example's value."""
         deciding = {reason.rule: reason.checks for reason in self.labels if reason.rule is not None}
-        return [
-            f"rule {rule + 1}: {self.heads[rule]} <- {', '.join(map(str, deciding[rule])) or 'true'}"
-            for rule in sorted(deciding)
-        ]
+        lines = []
+        for rule in sorted(deciding):
+            head = printing.format_head(self.rule_list[rule], self.rule_list.label_names)
+            lines.append(f"rule {rule + 1}: {head} <- {', '.join(map(str, deciding[rule])) or 'true'}")
+        return lines
 
     def _other_lines(self) -> list[str]:
         if not self.fired:
@@ -258,10 +243,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
         if rule.stop and new:
             stopped_at = index
             break
-    names = rule_list.label_names
-    texts = Texts(len(rule_list), lambda index: _rule_text(rule_list, rule_list[index], digits))
-    heads = Texts(len(rule_list), lambda index: printing.format_head(rule_list[index], names))
-    reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(names)))
+    reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(rule_list.label_names)))
     misses = []
     for index, known in nearly.items():
         after = dict(enumerate(rule_list.defaults)) | course.end_state(index, known)
@@ -273,31 +255,27 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
         if would:  # a rule that changes nothing is no news
             tried = checks(rule_list, rule_list[index].body, row, known, digits)
             missing = tuple(check for check in tried if not check.holds)
-            misses.append(NearMiss(index, texts[index], tuple(would), missing))
+            text = rule_list.format_rule(index, counts=False, digits=digits)
+            misses.append(NearMiss(index, text, tuple(would), missing))
     misses.sort(key=lambda miss: len(miss.missing))
-    return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts, heads)
+    return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), rule_list, digits)
 
 
 class _Course:
-    """How a rule list goes over one example; which tests of features hold is looked up once, for all rules."""
+    """How a rule list goes over one example; which conditions on features hold is looked up once, for all rules."""
 
     def __init__(self, rule_list: RuleList, row: Floats) -> None:
-        bodies = rule_list.flat.bodies
-        failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
         self._rules = rule_list
-        self._failing: list[int] = np.diff(failed[bodies.start]).tolist()
-        tests_label = np.concatenate([[0], np.cumsum(bodies.kind == LABEL)])
-        self._asking = set(np.flatnonzero(np.diff(tests_label[bodies.start])).tolist())
+        self._failing = [
+            sum(not met(c, row) for c in rule.body if not isinstance(c, LabelCondition)) for rule in rule_list
+        ]
         # A rule whose tests of features fail never fires, whatever labels are set.
         self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
     def failing(self, number: int, state: dict[int, int]) -> int:
         """How many conditions of a rule do not hold, given the labels set so far."""
-        failing = self._failing[number]
-        if number in self._asking:
-            asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
-            failing += sum(state.get(test.label) != test.value for test in asked)
-        return failing
+        asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
+        return self._failing[number] + sum(state.get(test.label) != test.value for test in asked)
 
     def end_state(self, forced: int, state: dict[int, int]) -> dict[int, int]:
         """Labels that would be set if the rule `forced` fired, given those set before it."""
@@ -342,10 +320,6 @@ def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[in
     return {label: value for label, value in wanted.items() if label not in state}
 
 
-def _rule_text(rule_list: RuleList, rule: Rule, digits: int | None) -> str:
-    return printing.format_rule(rule, rule_list.features, rule_list.label_names, counts=False, digits=digits)
-
-
 def _reason(
     rule_list: RuleList,
     label: int,
@@ -358,13 +332,12 @@ def _reason(
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
-        return LabelReason(name, default, None, default_chance(rule_list, label), right, wrong, ())
+        return LabelReason(name, default, None, float(rule_list.chances[-1, label]), right, wrong, ())
     rule = rule_list.rules[setter[label]]
     literal = next((literal for literal in rule.head if literal.label == label), None)
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
-    certain = chance_of(literal) if literal else smoothed(tp, fp)
-    chance = certain if state[label] else 1.0 - certain
+    chance = float(rule_list.chances[setter[label], label])
     return LabelReason(name, state[label], setter[label], chance, tp, fp, grounds[setter[label]])
 
 

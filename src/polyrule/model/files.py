@@ -1,7 +1,7 @@
 """Model files: versioned JSON that reads well in a diff, carries its own checksum and never runs code.
 
 A file holds one model of some *kind*. What all kinds share (names, features, information about training, checksum) is
-handled here; what one kind is made of is said by its `Codec`, such as that of `rule_list_file`.
+handled here; what one kind is made of is said by its `Codec` in `codecs`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Codec:
     optional: tuple[str, ...] = ()
 
 
-# The model class's KIND -> the module with its `CODEC`, imported when the first such model is read or written.
-_KINDS = {"rule-list": "polyrule.model.rule_list_file", "rule-ensemble": "polyrule.model.rule_ensemble_file"}
+_KINDS = ("rule-list", "rule-ensemble")
 
 
 def _codec(kind: str) -> Codec:
-    found: Codec = import_late(_KINDS[kind]).CODEC
+    """Return what a kind of model is made of; looked up late, for models save themselves."""
+    found: Codec = import_late("polyrule.model.codecs").CODECS[kind]
     return found
 
 

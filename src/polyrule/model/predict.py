@@ -13,7 +13,6 @@ import numpy as np
 from polyrule.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.data.table import Table
 from polyrule.model.bodies import Block, FlatModel, check_table, native_values, run
-from polyrule.model.rule import Literal
 from polyrule.native import native
 
 if TYPE_CHECKING:
@@ -87,9 +86,7 @@ def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
     found: list[list[Ints]] = [[] for _ in range(flat.bodies.rules)]
     for rows, block in flat.bodies.blocks(table.values, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
-        record: list[Ints] = []
-        _run(flat, block, state, np.empty(state.shape, dtype=np.int32), record)
-        for rule, fired in enumerate(record):
+        for rule, fired in enumerate(_run(flat, block, state, np.empty(state.shape, dtype=np.int32))):
             found[rule].append(fired + rows.start)
     return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in found]
 
@@ -127,42 +124,25 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
     return PredictResult(labels, setter)
 
 
-def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32, record: list[Ints] | None = None) -> None:
-    """Apply every rule to one block; `state` (-1 unset), `setter` and, per rule, the fired rows are filled in place."""
-    unset = np.full(state.shape[0], state.shape[1], dtype=np.int64)
-    active = np.arange(state.shape[0])
+def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32) -> list[Ints]:
+    """Apply every rule to one block; `state` (-1 unset) and `setter` are filled in place. Return where each fired."""
+    active, fired = np.arange(len(state)), []
     for rule in range(flat.bodies.rules):
-        if not len(active) and record is None:
-            break
         rows = flat.bodies.fired(rule, block, active, state)
-        if record is not None:
-            record.append(rows)
-        if not len(rows):
-            continue
-        newly = _set_head(flat, rule, rows, state, setter)
-        unset[rows] -= newly
-        # An example with nothing left to set cannot change any more, so it may leave together with the stopped ones.
-        finished = (unset[rows] == 0) if record is None else False
-        done = rows[finished | ((newly > 0) & bool(flat.stop[rule]))]
-        if len(done):
-            active = np.setdiff1d(active, done, assume_unique=True)
-
-
-def _set_head(flat: FlatRules, rule: int, rows: Ints, state: Ints8, setter: Ints32) -> Ints:
-    """Set what is still unset; return per row how many labels that were."""
-    newly = np.zeros(len(rows), dtype=np.int64)
-    head = slice(flat.head_start[rule], flat.head_start[rule + 1])
-    for label, value in zip(flat.head_label[head], flat.head_value[head], strict=True):
-        free = state[rows, label] < 0
-        state[rows[free], label] = value
-        setter[rows[free], label] = rule
-        newly += free
-    if flat.full:
-        free_rows, free_labels = np.nonzero(state[rows] < 0)
-        state[rows[free_rows], free_labels] = 0
-        setter[rows[free_rows], free_labels] = rule
-        newly += np.bincount(free_rows, minlength=len(rows))
-    return newly
+        fired.append(rows)
+        head = slice(flat.head_start[rule], flat.head_start[rule + 1])
+        labels, values = flat.head_label[head], flat.head_value[head].astype(np.int8)
+        if flat.full:
+            said = np.zeros(state.shape[1], dtype=np.int8)
+            said[labels] = values
+            labels, values = np.arange(len(said), dtype=np.int32), said
+        cells = rows[:, None], labels
+        free = state[cells] < 0
+        state[cells] = np.where(free, values, state[cells])
+        setter[cells] = np.where(free, rule, setter[cells])
+        if flat.stop[rule]:
+            active = np.setdiff1d(active, rows[free.any(axis=1)], assume_unique=True)
+    return fired
 
 
 def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> Floats:
@@ -185,56 +165,21 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
     [[0.9], [0.2]]
     """
     result = predict(rule_list, table) if result is None else result
-    tables = rule_list.chances
-    chances = np.tile(tables.defaults, (len(result.setter), 1))
-    rows, labels = np.nonzero(result.setter >= 0)
-    if not len(rows):
-        return chances
-    setter = result.setter[rows, labels].astype(np.int64)
-    wanted = setter * len(tables.defaults) + labels
-    spot = np.minimum(np.searchsorted(tables.keys, wanted), len(tables.keys) - 1)
-    found = tables.keys[spot] == wanted
-    chances[rows, labels] = np.where(found, tables.present[spot], 1.0 - tables.right[setter])
-    return chances
+    return np.asarray(rule_list.chances[result.setter, np.arange(result.setter.shape[1])])
 
 
-@dataclass(frozen=True, eq=False)
-class ChanceTables:
-    """What a rule list knows of probabilities, as arrays."""
-
-    keys: Ints  # ``rule * labels + label`` of every literal, ascending
-    present: Floats  # per key: probability that the label is present where this literal set it
-    right: Floats  # per rule: probability of being right, for labels outside its head
-    defaults: Floats  # per label: probability of presence where nobody set it
-
-    @classmethod
-    def of(cls, rule_list: RuleList) -> ChanceTables:
-        """Work them out from the counts."""
-        width = len(rule_list.label_names)
-        keys, present = [], []
-        for number, rule in enumerate(rule_list.rules):
-            for literal in rule.head:
-                right = chance_of(literal)
-                keys.append(number * width + literal.label)
-                present.append(right if literal.value else 1.0 - right)
-        return cls(
-            np.array(keys, dtype=np.int64),
-            np.array(present),
-            np.array([smoothed(rule.tp, rule.fp) for rule in rule_list.rules]),
-            np.array([default_chance(rule_list, label) for label in range(width)]),
-        )
+def chance_table(rule_list: RuleList) -> Floats:
+    """Return the probability that each label is present, by who set it: a row per rule, the last for nobody (-1)."""
+    table = np.empty((len(rule_list) + 1, len(rule_list.label_names)))
+    for row, rule in zip(table, rule_list, strict=False):
+        row[:] = 1.0 - _smoothed(rule.tp, rule.fp)  # where it only fills up
+        for literal in rule.head:
+            right = _smoothed(literal.tp, literal.fp) if literal.chance is None else literal.chance
+            row[literal.label] = right if literal.value else 1.0 - right
+    table[-1] = rule_list.default_chances or [_smoothed(*counts) for counts in rule_list.default_counts]
+    return table
 
 
-def smoothed(right: float, wrong: float) -> float:
+def _smoothed(right: float, wrong: float) -> float:
     """Laplace's estimate of being right after `right` hits and `wrong` misses."""
     return (right + 1) / (right + wrong + 2)
-
-
-def chance_of(literal: Literal) -> float:
-    """Probability that a literal is right: the learner's estimate, else Laplace's."""
-    return smoothed(literal.tp, literal.fp) if literal.chance is None else literal.chance
-
-
-def default_chance(rule_list: RuleList, label: int) -> float:
-    """Probability that a label is present when nobody set it."""
-    return rule_list.default_chances[label] if rule_list.default_chances else smoothed(*rule_list.default_counts[label])

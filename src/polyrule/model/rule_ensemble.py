@@ -198,18 +198,13 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         width = len(flat.intercepts)
         return np.asarray(run(flat.bodies.rules, width, table, lambda values: (kernel(flat, values),))[0])
 
-    def predict(self, X: Any) -> Bytes:
-        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
+    def labels_of(self, table: Table) -> Bytes:
+        """Predict labels for a table of the ensemble's own features."""
+        return self.decision.labels(self.scores(table), self.unit)
 
-        Where columns have names, only those that some rule tests must be there, as in `RuleList.predict`.
-        """
-        model, table = fit_to(self, X)
-        return self.decision.labels(model.scores(table), self.unit)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of presence of every label."""
-        model, table = fit_to(self, X)
-        return np.asarray(expit(self.worth * model.scores(table)))
+    def chances_of(self, table: Table) -> Floats:
+        """Predict probabilities for a table of the ensemble's own features."""
+        return np.asarray(expit(self.worth * self.scores(table)))
 
     def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.model.ensemble_explain.explain`.

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from polyrule.arrays import Bytes, Floats
-from polyrule.data.table import Feature
+from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
@@ -18,9 +18,8 @@ from polyrule.model.conditions import fits
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, joined, split_bodies, with_name
-from polyrule.model.narrowing import fit_to, one_example, used_features
+from polyrule.model.narrowing import one_example, used_features
 from polyrule.model.parsing import parse_rule
-from polyrule.model.predict import ChanceTables, predict_proba
 from polyrule.model.printing import as_printed
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import (
@@ -103,9 +102,9 @@ class RuleList(RuleModel[Rule]):
         return prediction.FlatRules.of(self)
 
     @cached_property
-    def chances(self) -> ChanceTables:
-        """The probabilities behind its rules as arrays."""
-        return ChanceTables.of(self)
+    def chances(self) -> Floats:
+        """Probability that each label is present, by who set it: a row per rule, the last for nobody."""
+        return prediction.chance_table(self)
 
     @overload
     def __getitem__(self, index: int) -> Rule: ...
@@ -127,9 +126,9 @@ class RuleList(RuleModel[Rule]):
         """Return the list as text, one rule per line; see `polyrule.model.printing.format_list`."""
         return printing.format_list(self, numbers=numbers, counts=counts, digits=digits)
 
-    def format_rule(self, index: int, *, counts: bool = True) -> str:
+    def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
         """Return one rule as text."""
-        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts)
+        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts, digits=digits)
 
     def statistics(self) -> dict[str, float]:
         """Count what a list is made of.
@@ -245,18 +244,13 @@ class RuleList(RuleModel[Rule]):
             f"constants alone {plain:.3f}"
         )
 
-    def predict(self, X: Any) -> Bytes:
-        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
+    def labels_of(self, table: Table) -> Bytes:
+        """Predict labels for a table of the list's own features."""
+        return prediction.predict(self, table).labels
 
-        A frame, table or data set may have its columns in any order; only those that some rule tests must be there, and
-        others are skipped. An array needs all columns, in the order of `features`.
-        """
-        model, table = fit_to(self, X)
-        return prediction.predict(model, table).labels
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of presence of every label; see `polyrule.model.predict.predict_proba`."""
-        return predict_proba(*fit_to(self, X))
+    def chances_of(self, table: Table) -> Floats:
+        """Predict probabilities for a table of the list's own features; see `polyrule.model.predict.predict_proba`."""
+        return prediction.predict_proba(self, table)
 
     def explain(self, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None) -> Explanation:
         """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`.

@@ -15,18 +15,18 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bytes, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.results import frame_of_rows
-from polyrule.data.table import Feature
+from polyrule.data.table import Feature, Table
 from polyrule.data.targets import read_target
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files
 from polyrule.model.cells import Grid
 from polyrule.model.flips import Flip, Search, smallest_flip
 from polyrule.model.grouping import Body, with_member, with_name, without_member
-from polyrule.model.narrowing import narrow, used_features
+from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
 from polyrule.model.rule import FeatureCondition
 
@@ -167,6 +167,28 @@ class RuleModel(Generic[AnyRule]):
 
     def _joined(self, rules: Sequence[AnyRule]) -> AnyRule:
         raise NotImplementedError
+
+    def labels_of(self, table: Table) -> Bytes:
+        """Predict labels for a table of the model's own features."""
+        raise NotImplementedError
+
+    def chances_of(self, table: Table) -> Floats:
+        """Predict probabilities for a table of the model's own features."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Bytes:
+        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
+
+        A frame, table or data set may have its columns in any order; only those that some rule tests must be there, and
+        others are skipped. An array needs all columns, in the order of `features`.
+        """
+        model, table = fit_to(self, X)
+        return model.labels_of(table)  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of presence of every label, from the same X as `predict`."""
+        model, table = fit_to(self, X)
+        return model.chances_of(table)  # type: ignore[no-any-return]
 
     def flip_search(self, grid: Grid, target: int) -> Search:
         """Return what the model knows about one of its labels, for the search for the smallest flip."""

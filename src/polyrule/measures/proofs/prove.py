@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import Any
 
-from polyrule.measures.association import SPECS, Association, Matthews
+from polyrule.measures.association import SPECS, Association, MEstimate
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node, tree
@@ -22,12 +22,6 @@ from polyrule.measures.proofs.lemmas import KINDS, as_text, cases, find, from_te
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, effort
 from polyrule.measures.ratio import RatioMeasure, Row
-from polyrule.measures.rational import (
-    RationalMeasure,
-    m_estimate_from_counts,
-    true_minus_false_positive_rate,
-    weighted_relative_accuracy,
-)
 from polyrule.measures.small_worlds import Witness
 from polyrule.measures.trial import Trial, find_witness
 
@@ -244,18 +238,11 @@ def _ask_z3(
 
 
 def _answer(z3: Any, lemma: str, root: Node, nothing_set: bool, deadline: float) -> str:
-    """Ask about the expression as it stands, then about the polynomials: now the one is easier, now the other."""
     left = (deadline - time.process_time()) / 2
     answer, _ = smt.Question(z3, lemma, root, nothing_set=False).ask(left)
     if answer == "contradicted" and nothing_set:  # without the equations for margins the lemma may say too much
         answer, _ = smt.Question(z3, lemma, root, nothing_set).ask(left)
-    if answer != "unknown":
-        return answer
-    try:
-        with effort(MOST_WORK, deadline):
-            return smt.ask_cases(z3, cases(lemma, root, nothing_set), deadline)
-    except OutOfReach:
-        return answer
+    return answer
 
 
 @lru_cache(maxsize=256)
@@ -308,14 +295,6 @@ def _count(number: int, noun: str) -> str:
     return f"one {noun}" if number == 1 else f"{number} {noun[:-1]}ies"
 
 
-FORMULAS = {
-    weighted_relative_accuracy: "(tp*tn - fp*fn) / (tp+fp+tn+fn)**2",
-    true_minus_false_positive_rate: "tp/(tp+fn) - fp/(fp+tn)",
-    m_estimate_from_counts: "(tp + {m}*(tp+fn)/(tp+fp+tn+fn)) / (tp+fp+{m})",
-}
-MATTHEWS = "(tp*tn - fp*fn) / sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn))"
-
-
 def order_of(measure: Measure) -> Node | None:
     """Return an expression that orders counts as the measure does, without roots where possible; None if none is known.
 
@@ -327,13 +306,10 @@ def order_of(measure: Measure) -> Node | None:
         return measure.root if measure.square is None else measure.square
     if isinstance(measure, RatioMeasure):
         return Node("/", (_sum(measure.numerator), _sum(measure.denominator)))
-    if isinstance(measure, Matthews):
-        return tree(MATTHEWS)
     if isinstance(measure, Association):
         return tree(SPECS[measure.name].written)
-    if isinstance(measure, RationalMeasure) and measure.function in FORMULAS:
-        m = f"({measure.parameters[0]})" if measure.parameters else ""
-        return tree(FORMULAS[measure.function].format(m=m))
+    if isinstance(measure, MEstimate):
+        return tree(f"(tp + ({measure.m})*(tp+fn)/(tp+fp+tn+fn)) / (tp+fp+({measure.m}))")
     return None
 
 

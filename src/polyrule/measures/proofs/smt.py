@@ -1,4 +1,4 @@
-"""The lemmas put to z3, for what has no certificate of low degree and for roots, absolute values, min and max.
+"""The lemmas put to z3, for roots, absolute values, min and max, and what else has no certificate of low degree.
 
 z3 decides polynomial arithmetic over the reals. ``unsat`` for the lemma's opposite is a proof, but one that only z3
 can repeat. A point that contradicts the lemma is a hint where a world may be found that refutes the measure; nothing
@@ -7,7 +7,6 @@ is refuted until such a world is confirmed with whole numbers.
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from importlib import import_module
 from math import lcm
@@ -18,9 +17,7 @@ import numpy as np
 
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.profiles import Profiles
-from polyrule.measures.proofs.lemmas import OPPOSITE, PARTS, Case, variable_names
-from polyrule.measures.proofs.normal_form import Undecided, quotient
-from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, Polynomial, effort, spend
+from polyrule.measures.proofs.lemmas import OPPOSITE, PARTS
 
 LARGEST_WORLD = 2000
 
@@ -31,46 +28,6 @@ def load() -> ModuleType | None:
         return import_module("z3")
     except ImportError:
         return None
-
-
-def ask_cases(z3: Any, todo: list[Case], deadline: float) -> str:
-    """Ask whether a lemma holds in all of its cases: ``proved``, ``contradicted`` or ``unknown``."""
-    for case in todo:
-        counts = [z3.Real(name) for name in variable_names(case.lemma)]
-        solver = z3.SolverFor("QF_NRA")
-        solver.set("timeout", max(1, int((deadline - time.process_time()) * 1000)))
-        for i, count in enumerate(counts):
-            # a true positive is a whole number, so one that is positive is at least 1
-            solver.add(count == 0 if i in case.zero else count >= 1 if i % 4 == 0 else count >= 0)
-        solver.add(*(counts[i] > 0 for i in case.positive))
-        terms = {p.name: (p.multiplier, _polynomial(z3, p.factor, counts)) for p in case.products}
-        solver.add(_failure(z3, case, list(terms.values())))
-        answer = solver.check()
-        if answer != z3.unsat:
-            return "contradicted" if answer == z3.sat else "unknown"
-    return "proved"
-
-
-def _failure(z3: Any, case: Case, terms: list[tuple[str, Any]]) -> Any:
-    margins = [term == 0 for kind, term in terms if kind == "any"]
-    if case.lemma == "between":
-        (_, gained), (_, ahead) = terms[:2]
-        wrong = z3.Or(z3.And(ahead < 0, gained <= 0), z3.And(ahead > 0, gained >= 0), z3.And(ahead == 0, gained != 0))
-        return z3.And(wrong, *margins)
-    others = [term >= 0 for kind, term in terms if kind == "not negative"]
-    return z3.And(terms[0][1] > 0, *others, *margins)
-
-
-def _polynomial(z3: Any, polynomial: Polynomial, counts: list[Any]) -> Any:
-    total = z3.RealVal(0)
-    for monomial, coefficient in polynomial.terms.items():
-        spend(10 * len(monomial))  # a term costs z3 more than a product costs us
-        term = z3.Q(coefficient.numerator, coefficient.denominator)
-        for i, exponent in enumerate(monomial):
-            for _ in range(exponent):
-                term = term * counts[i]
-        total = total + term
-    return total
 
 
 class Question:
@@ -84,7 +41,6 @@ class Question:
         self.counts = {part: [z3.Real(f"{part}.{name}") for name in VARIABLES] for part in PARTS[lemma]}
         self.sides: list[Any] = []
         self.root = root
-        self.plain = _never_divides_by_zero(root)
         vectors = list(self.counts.values())
         for tp, fp, tn, fn in vectors:
             self.sides += [tp >= 1, fp >= 0, tn >= 0, fn >= 0]
@@ -126,27 +82,7 @@ class Question:
     def _at(self, parts: str) -> Any:
         vectors = [self._vector(part) for part in parts]
         counts = dict(zip(VARIABLES, (sum(vector[i] for vector in vectors) for i in range(4)), strict=True))
-        if not self.plain:
-            return self._term(self.root, counts)
-        top, bottom = self._fraction(self.root, counts)
-        # That the denominator is not 0 is clear, but z3 is much better with the question asked than without.
-        return top if bottom is None else self.z3.If(bottom == 0, self.z3.RealVal(0), top / bottom)
-
-    def _fraction(self, node: Node, counts: dict[str, Any]) -> tuple[Any, Any]:
-        """Return numerator and denominator where no denominator can be 0; None for a denominator of 1."""
-        if node.kind not in ("/", "*", "+", "-"):
-            return self._term(node, counts), None
-        (a, b), (c, d) = (self._fraction(operand, counts) for operand in node.operands)
-
-        def times(x: Any, y: Any) -> Any:
-            return x if y is None else y if x is None else x * y
-
-        if node.kind == "*":
-            return times(a, c), times(b, d)
-        if node.kind == "/":
-            return times(a, d), times(b, c)
-        left, right = times(a, d), times(c, b)
-        return (left + right if node.kind == "+" else left - right), times(b, d)
+        return self._term(self.root, counts)
 
     def _vector(self, part: str) -> list[Any]:
         if part != OPPOSITE:
@@ -204,16 +140,6 @@ class Question:
                 numbers.append(value.as_fraction())
             point[part] = [Fraction(n.numerator, n.denominator) for n in numbers]
         return point
-
-
-def _never_divides_by_zero(root: Node) -> bool:
-    point = {name: Polynomial.variable(i, 4) for i, name in enumerate(VARIABLES)}
-    try:
-        with effort(MOST_WORK):
-            quotient(root, point, frozenset({0}))
-    except (OutOfReach, Undecided):
-        return False
-    return True
 
 
 def as_worlds(point: dict[str, list[Fraction]]) -> Profiles | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from polyrule.model import printing
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import c_body, head_of
-from polyrule.model.exports.quoting import c_identifier, c_string, comment, sum_comment
-from polyrule.model.rule import Rule
+from polyrule.model.exports.quoting import c_identifier, c_string, rule_comment
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
@@ -62,8 +60,8 @@ def _list(model: RuleList, prefix: str) -> list[str]:
         "  (void)y;",
         "  (void)set_label;",
     ]
-    for number, rule in enumerate(model.rules, start=1):
-        parts += _rule_lines(model, number, rule)
+    for index in range(len(model)):
+        parts += _rule_lines(model, index)
     defaults = ", ".join(map(str, model.defaults)) or "0"
     parts += [
         "  (void)fresh;",
@@ -88,7 +86,7 @@ def _ensemble(model: RuleEnsemble, prefix: str) -> list[str]:
     ]
     lines += [f"  s[{label}] = {float(start)!r};" for label, start in enumerate(model.intercepts)]
     for index, rule in enumerate(model.rules):
-        lines += [f"  /* {sum_comment(model, index)} */", f"  if ({c_body(rule.body, model.features)}) {{"]
+        lines += [f"  /* {rule_comment(model, index)} */", f"  if ({c_body(rule.body, model.features)}) {{"]
         lines += [f"    s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
         lines.append("  }")
     lines += ["}", "", f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]
@@ -131,11 +129,13 @@ def _strings(name: str, texts: list[str], storage: str = "") -> str:
     return "\n".join([f"{storage}const char *const {name}[] = {{", *rows, "};"])
 
 
-def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
-    text = printing.format_rule(rule, model.features, model.label_names, counts=False)
-    test = c_body(rule.body, model.features)
-    lines = [f"  /* {number}: {comment(text)} */", f"  if ({test}) {{"]
-    lines.append("    fresh = 0;")
+def _rule_lines(model: RuleList, index: int) -> list[str]:
+    rule = model.rules[index]
+    lines = [
+        f"  /* {rule_comment(model, index)} */",
+        f"  if ({c_body(rule.body, model.features)}) {{",
+        "    fresh = 0;",
+    ]
     lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in head_of(model, rule).items()]
     if rule.stop:
         lines.append("    if (fresh) return;")

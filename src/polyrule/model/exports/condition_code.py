@@ -6,7 +6,8 @@ no category counts as missing, as it does here. The variable of feature 3 is ``x
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -54,36 +55,35 @@ def _enough(group: GroupCondition, members: list[str], either: str) -> str:
     return f"({' + '.join(f'({member})' for member in members)} >= {group.least})"
 
 
-def python_test(condition: InputCondition, features: Features) -> str:
-    """Return a condition as an expression of Python."""
-    if isinstance(condition, GroupCondition):
-        return _enough(condition, [python_test(member, features) for member in condition.members], " or ")
-    x, feature = f"x{condition.feature}", features[condition.feature]
-    match condition:
-        case NumericCondition(_, op, threshold) if not feature.has_categories:
-            return f"{x} {op} {float(threshold)!r}"
-        case MissingCondition(_, missing) if not feature.has_categories:
-            return f"{x} {'!=' if missing else '=='} {x}"
-        case MissingCondition(_, True):
-            return f"{x} not in ({''.join(f'{python_string(name)}, ' for name in feature.categories)})"
-    names = [python_string(name) for name in _names(condition, feature)]
-    return f"{x} == {names[0]}" if len(names) == 1 else f"{x} in ({', '.join(names)})"
+@dataclass(frozen=True)
+class _Script:
+    """How a language says what Python and JavaScript both say."""
+
+    either: str
+    equal: str
+    unequal: str
+    quoted: Callable[[str], str]
+    among: str
+    outside: str
+
+    def test(self, condition: InputCondition, features: Features) -> str:
+        """Return a condition as an expression."""
+        if isinstance(condition, GroupCondition):
+            return _enough(condition, [self.test(member, features) for member in condition.members], self.either)
+        x, feature = f"x{condition.feature}", features[condition.feature]
+        match condition:
+            case NumericCondition(_, op, threshold) if not feature.has_categories:
+                return f"{x} {op} {float(threshold)!r}"
+            case MissingCondition(_, missing) if not feature.has_categories:
+                return f"{x} {self.unequal if missing else self.equal} {x}"
+            case MissingCondition(_, True):
+                return self.outside.format(x=x, names=", ".join(map(self.quoted, feature.categories)))
+        names = [self.quoted(name) for name in _names(condition, feature)]
+        return f"{x} {self.equal} {names[0]}" if len(names) == 1 else self.among.format(x=x, names=", ".join(names))
 
 
-def javascript_test(condition: InputCondition, features: Features) -> str:
-    """Return a condition as an expression of JavaScript."""
-    if isinstance(condition, GroupCondition):
-        return _enough(condition, [javascript_test(member, features) for member in condition.members], " || ")
-    x, feature = f"x{condition.feature}", features[condition.feature]
-    match condition:
-        case NumericCondition(_, op, threshold) if not feature.has_categories:
-            return f"{x} {op} {float(threshold)!r}"
-        case MissingCondition(_, missing) if not feature.has_categories:
-            return f"{x} {'!==' if missing else '==='} {x}"
-        case MissingCondition(_, True):
-            return f"![{', '.join(map(javascript_string, feature.categories))}].includes({x})"
-    names = [javascript_string(name) for name in _names(condition, feature)]
-    return f"{x} === {names[0]}" if len(names) == 1 else f"[{', '.join(names)}].includes({x})"
+_PYTHON = _Script(" or ", "==", "!=", python_string, "{x} in [{names}]", "{x} not in [{names}]")
+_JAVASCRIPT = _Script(" || ", "===", "!==", javascript_string, "[{names}].includes({x})", "![{names}].includes({x})")
 
 
 def sql_test(condition: InputCondition, features: Features) -> str:
@@ -128,8 +128,8 @@ def _body(test: Any, both: str, equal: str, always: str, body: Sequence[Conditio
     return both.join(tests) or always
 
 
-python_body = partial(_body, python_test, " and ", "==", "True")
-javascript_body = partial(_body, javascript_test, " && ", "===", "true")
+python_body = partial(_body, _PYTHON.test, " and ", "==", "True")
+javascript_body = partial(_body, _JAVASCRIPT.test, " && ", "===", "true")
 c_body = partial(_body, c_test, " && ", "==", "1")
 
 

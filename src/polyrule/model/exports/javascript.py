@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from polyrule.model import printing
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
     columns_of,
@@ -11,9 +10,8 @@ from polyrule.model.exports.condition_code import (
     javascript_helpers,
     javascript_read,
 )
-from polyrule.model.exports.quoting import comment, javascript_string, sum_comment
+from polyrule.model.exports.quoting import javascript_string, rule_comment
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
@@ -124,17 +122,17 @@ def _list(model: RuleList, names: list[str], helpers: str, reads: list[str]) -> 
         helpers + _LIST_HELPERS,
     ]
     lines += ["  const run = (row) => {", f"    const y = new Array({len(model.label_names)}).fill(null);", *reads]
-    for number, rule in enumerate(model.rules, start=1):
-        lines += _rule_lines(model, number, rule)
+    for index in range(len(model)):
+        lines += _rule_lines(model, index)
     return [*lines, "    return y;", "  };", _LIST_FOOTER.strip("\n")]
 
 
-def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
-    text = printing.format_rule(rule, model.features, model.label_names, counts=False)
+def _rule_lines(model: RuleList, index: int) -> list[str]:
+    rule = model.rules[index]
     call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in head_of(model, rule).items())}])"
     test = javascript_body(rule.body, model.features)
     action = f"if ({call}) return y;" if rule.stop else f"{call};"
-    return [f"    // {number}: {comment(text)}", f"    if ({test}) {{", f"      {action}", "    }"]
+    return [f"    // {rule_comment(model, index)}", f"    if ({test}) {{", f"      {action}", "    }"]
 
 
 def _ensemble(model: RuleEnsemble, names: list[str], helpers: str, reads: list[str]) -> list[str]:
@@ -148,7 +146,7 @@ def _ensemble(model: RuleEnsemble, names: list[str], helpers: str, reads: list[s
     lines += [helpers + _SUM_HELPERS, "  const sums = (row) => {"]
     lines += [f"    const s = [{', '.join(repr(float(b)) for b in model.intercepts)}];", *reads]
     for index, rule in enumerate(model.rules):
-        lines += [f"    // {sum_comment(model, index)}", f"    if ({javascript_body(rule.body, model.features)}) {{"]
+        lines += [f"    // {rule_comment(model, index)}", f"    if ({javascript_body(rule.body, model.features)}) {{"]
         lines += [f"      s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
         lines.append("    }")
     lines += ["    return s;", "  };"]

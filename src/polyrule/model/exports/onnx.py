@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyrule.arrays import Bytes
+from polyrule.arrays import Bytes, Floats
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
 from polyrule.model.exports.graph import Graph
 from polyrule.model.narrowing import used_features
-from polyrule.model.predict import chance_of, default_chance, smoothed
 from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
@@ -31,13 +30,12 @@ class _ListGraph:
         width = len(model.label_names)
         for feature in used_features(model.rules):
             graph.feature(feature)
-        chances = [default_chance(model, label) for label in range(width)]
         self.assigned = graph.rows(np.zeros(width, dtype=bool))
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
-        self.chances = graph.rows(np.array(chances, dtype=np.float64))
+        self.chances = graph.rows(model.chances[-1])
         self.active = graph.rows(np.ones(1, dtype=bool))
-        for rule in model.rules:
-            self._apply(rule)
+        for rule, chances in zip(model.rules, model.chances, strict=False):
+            self._apply(rule, chances)
 
     def to_bytes(self) -> bytes:
         graph = self.graph
@@ -45,16 +43,13 @@ class _ListGraph:
         graph.output("probabilities", self.chances, "float64")
         return graph.to_bytes("A multi-label rule list, exported by polyrule.")
 
-    def _apply(self, rule: Rule) -> None:
+    def _apply(self, rule: Rule, chances: Floats) -> None:
         graph, width = self.graph, len(self.model.label_names)
         fires = graph.every([self.active, *(self._condition(condition) for condition in rule.body)])
         values = np.zeros(width, dtype=bool)
         mask = np.full(width, self.model.full)
-        chances = np.full(width, 1.0 - smoothed(rule.tp, rule.fp))
         for literal in rule.head:
-            right = chance_of(literal)
             mask[literal.label], values[literal.label] = True, bool(literal.value)
-            chances[literal.label] = right if literal.value else 1.0 - right
         reached = graph.add("And", str(fires), graph.constant(mask.reshape(1, -1)))
         newly = graph.add("And", reached, graph.add("Not", self.assigned))
         # Runtimes have no choice between Booleans, so it is written out.

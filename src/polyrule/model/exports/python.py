@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from polyrule.model import printing
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import columns_of, head_of, python_body, python_helpers, python_read
-from polyrule.model.exports.quoting import comment, python_string, sum_comment
+from polyrule.model.exports.quoting import python_string, rule_comment
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
@@ -94,18 +92,18 @@ def export(model: RuleList | RuleEnsemble) -> str:
 def _list(model: RuleList, names: list[str], helpers: str, reads: list[str]) -> list[str]:
     lines = [_LIST_HEADER, *names, f"_DEFAULTS = ({''.join(f'{value}, ' for value in model.defaults)})"]
     lines += [helpers + _LIST_HELPERS, "", "def _run(row):", f"    y = [None] * {len(model.label_names)}", *reads]
-    for number, rule in enumerate(model.rules, start=1):
-        lines += _rule_lines(model, number, rule)
+    for index in range(len(model)):
+        lines += _rule_lines(model, index)
     lines += ["    return y", "", "", "def predict(row):"]
     lines += ["    values = zip(LABELS, _run(row), _DEFAULTS)"]
     return [*lines, "    return {label: default if value is None else value for label, value, default in values}\n"]
 
 
-def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
-    text = printing.format_rule(rule, model.features, model.label_names, counts=False)
+def _rule_lines(model: RuleList, index: int) -> list[str]:
+    rule = model.rules[index]
     pairs = "".join(f"({label}, {value}), " for label, value in head_of(model, rule).items())
     call = f"_set(y, ({pairs}))"
-    lines = [f"    # {number}: {comment(text, unicode=True)}"]
+    lines = [f"    # {rule_comment(model, index, unicode=True)}"]
     indent = "    "
     if rule.body:
         lines.append(f"    if {python_body(rule.body, model.features)}:")
@@ -126,7 +124,7 @@ def _ensemble(model: RuleEnsemble, names: list[str], helpers: str, reads: list[s
     starts = ", ".join(repr(float(b)) for b in model.intercepts)
     lines += [helpers, "", "def _sums(row):", f"    s = [{starts}]", *reads]
     for index, rule in enumerate(model.rules):
-        lines += [f"    # {sum_comment(model, index)}", f"    if {python_body(rule.body, model.features)}:"]
+        lines += [f"    # {rule_comment(model, index)}", f"    if {python_body(rule.body, model.features)}:"]
         lines += [f"        s[{entry.label}] += {float(entry.weight)!r}" for entry in rule.head]
     lines += ["    return s", "", "", "def scores(row):", "    return dict(zip(LABELS, _sums(row)))", ""]
     return [*lines, _SETS + (_SUBSET if decision.kind == "subset" else _EXPECTED_F1) if decision.uses_sets else _CUTS]

@@ -32,9 +32,9 @@ def comment(text: str, limit: int = 160, *, unicode: bool = False) -> str:
     return plain if len(plain) <= limit else plain[: limit - 3] + "..."
 
 
-def sum_comment(model: Any, index: int) -> str:
-    """A rule of an ensemble as text that can stand in a comment of any language."""
-    return comment(f"{index + 1}: {model.format_rule(index, counts=False).replace('−', '-')}")
+def rule_comment(model: Any, index: int, *, unicode: bool = False) -> str:
+    """A rule and its number as text that can stand in a comment of any language; see `comment`."""
+    return comment(f"{index + 1}: {model.format_rule(index, counts=False).replace('−', '-')}", unicode=unicode)
 
 
 def python_string(text: str) -> str:

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyrule.errors import OptionError
-from polyrule.model import printing
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import head_of, sql_read, sql_test
-from polyrule.model.exports.quoting import comment, sql_name, sql_number, sum_comment
+from polyrule.model.exports.quoting import rule_comment, sql_name, sql_number
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
@@ -100,10 +99,9 @@ class _Plan:
         return [[n for n, d in enumerate(depth) if d == level] for level in range(max(depth, default=-1) + 1)]
 
     def rule_column(self, number: int) -> str:
-        rule: Rule = self.model.rules[number]
-        text = printing.format_rule(rule, self.model.features, self.model.label_names, counts=False)
-        tests = " AND ".join(self._test(condition, number) for condition in rule.body) or "1 = 1"
-        return f"-- {number + 1}: {comment(text, unicode=True)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{number + 1}"
+        tests = " AND ".join(self._test(condition, number) for condition in self.model.rules[number].body) or "1 = 1"
+        text = rule_comment(self.model, number, unicode=True)
+        return f"-- {text}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{number + 1}"
 
     def _test(self, condition: Condition, number: int) -> str:
         if not isinstance(condition, LabelCondition):
@@ -158,7 +156,7 @@ def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str
 
 def _rule_column(model: RuleEnsemble, index: int) -> str:
     tests = " AND ".join(sql_test(condition, model.features) for condition in model.rules[index].body) or "1 = 1"  # type: ignore[arg-type]
-    return f"-- {sum_comment(model, index)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{index + 1}"
+    return f"-- {rule_comment(model, index)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{index + 1}"
 
 
 def _sum(model: RuleEnsemble, label: int) -> str:

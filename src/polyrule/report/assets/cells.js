@@ -110,7 +110,7 @@ function yearStart(year) {
 }
 
 // Cells of one date: the combinations of the cells of its tests that some day has, those that cost less first; the last
-// one is the example's own where no day has it (polyrule.model.date_cells).
+// one is the example's own where no day has it (polyrule.model.cells).
 class DateCells {
   constructor(slots, tests, features, values) {
     this.slots = slots;

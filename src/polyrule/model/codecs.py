@@ -1,4 +1,4 @@
-"""What a model file of kind "rule-list" holds: rules in terms of names, counts, options."""
+"""What a model file holds of each kind of model: rules in terms of names, counts or weights, and what decides."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.model.conditions import chosen
+from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.files import Codec, Node, plain_json
 from polyrule.model.rule import (
     LONGEST_NAME,
@@ -24,7 +25,9 @@ from polyrule.model.rule import (
     NumericCondition,
     Rule,
     SetCondition,
+    WeightedRule,
 )
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 Said = TypeVar("Said", Literal, Entry)
@@ -62,8 +65,7 @@ def plain_number(number: float) -> float:
     return int(number) if isinstance(number, int) or hasattr(number, "__index__") else float(number)
 
 
-def encode(model: RuleList) -> dict[str, Any]:
-    """Members that belong to a rule list."""
+def _encode_list(model: RuleList) -> dict[str, Any]:
     names = Vocabulary(model.features, model.label_names)
     chances = {"default_chances": [float(chance) for chance in model.default_chances]} if model.default_chances else {}
     return {
@@ -75,10 +77,9 @@ def encode(model: RuleList) -> dict[str, Any]:
     }
 
 
-def decode(
+def _decode_list(
     members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
 ) -> RuleList:
-    """Return the rule list that the members describe."""
     names = Vocabulary(features, label_names)
     for name in ("defaults", "default_counts", "default_chances"):
         given = members[name].maybe(Node.items)
@@ -94,9 +95,6 @@ def decode(
         info=info,
         default_chances=tuple(map(_chance, members["default_chances"].maybe(list) or ())),
     )
-
-
-CODEC = Codec(encode, decode, ("full", "defaults", "default_counts", "rules"), ("default_chances",))
 
 
 class Vocabulary:
@@ -282,3 +280,80 @@ def _pair(node: Node) -> tuple[float, float]:
     if len(items) != 2:
         node.fail("must hold two counts: present, absent")
     return items[0].number(0), items[1].number(0)
+
+
+def _encode_ensemble(model: RuleEnsemble) -> dict[str, Any]:
+    names = Vocabulary(model.features, model.label_names)
+    decision = model.decision
+    return {
+        "unit": list(model.unit) if isinstance(model.unit, tuple) else float(model.unit),
+        "intercepts": [float(number) for number in model.intercepts],
+        "decision": {
+            "kind": decision.kind,
+            "cuts": [float(cut) for cut in decision.cuts],
+            "label_sets": [[names.labels.write(label) for label in labels] for labels in decision.label_sets],
+            **({"bonuses": [float(bonus) for bonus in decision.bonuses]} if decision.bonuses else {}),
+        },
+        "rules": [_encode_weighted(rule, names) for rule in model.rules],
+    }
+
+
+def _decode_ensemble(
+    members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
+) -> RuleEnsemble:
+    names = Vocabulary(features, label_names)
+    return RuleEnsemble(
+        rules=tuple(_decode_weighted(node, names) for node in members["rules"]),
+        features=features,
+        label_names=label_names,
+        intercepts=tuple(float(node.number()) for node in members["intercepts"]),
+        decision=_decode_decision(members["decision"], names),
+        unit=_decode_unit(members["unit"]),
+        info=info,
+    )
+
+
+def _decode_unit(node: Node) -> float | tuple[float, ...]:
+    """One number, or one per label."""
+    return tuple(float(one.number(0)) for one in node) if isinstance(node.value, list) else float(node.number(0))
+
+
+def _encode_weighted(rule: WeightedRule, names: Vocabulary) -> dict[str, Any]:
+    return {
+        "head": [{"label": names.labels.write(entry.label), "weight": float(entry.weight)} for entry in rule.head],
+        "body": [encode_condition(condition, names) for condition in rule.body],
+        "coverage": None if rule.coverage is None else plain_number(rule.coverage),
+    }
+
+
+def _decode_weighted(node: Node, names: Vocabulary) -> WeightedRule:
+    members = node.fields(("head", "body"), ("coverage",))
+    return WeightedRule(
+        head=decode_head(members["head"], names, _decode_entry),
+        body=decode_body(members["body"], names),
+        coverage=members["coverage"].maybe(lambda n: n.number(0)),
+    )
+
+
+def _decode_entry(node: Node, names: Vocabulary) -> Entry:
+    members = node.fields(("label", "weight"))
+    return Entry(names.labels.read(members["label"]), float(members["weight"].number()))
+
+
+def _decode_decision(node: Node, names: Vocabulary) -> Decision:
+    members = node.fields(("kind", "cuts", "label_sets"), ("bonuses",))
+    kind = members["kind"].choice(*KINDS)
+    return Decision(
+        kind,  # type: ignore[arg-type]
+        tuple(float(cut.number()) for cut in members["cuts"]),
+        tuple(tuple(names.labels.read(label) for label in labels) for labels in members["label_sets"]),
+        tuple(float(bonus.number()) for bonus in members["bonuses"].maybe(list) or ()),
+    )
+
+
+CODECS = {
+    "rule-list": Codec(
+        _encode_list, _decode_list, ("full", "defaults", "default_counts", "rules"), ("default_chances",)
+    ),
+    "rule-ensemble": Codec(_encode_ensemble, _decode_ensemble, ("unit", "intercepts", "decision", "rules")),
+}
