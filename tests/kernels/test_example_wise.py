@@ -106,7 +106,7 @@ def test_hamming_heads_of_labels_that_are_partly_set(labels: int, size: int | No
     weights = np.ones(rows, np.int64) if stretch > 1 else rng.integers(1, 4, rows).astype(np.int64)
     objective = Objective("hamming", averaging="example", max_head_size=size)
     arguments = Table.from_array(values), truth, weights, objective, GrowOptions(max_conditions=2)
-    engines = [ReferenceEngine(*arguments), NativeEngine(*arguments, limits={"stretch_rows": stretch})]
+    engines: list[Any] = [ReferenceEngine(*arguments), NativeEngine(*arguments, limits={"stretch_rows": stretch})]
     for label in range(3):
         covered = np.flatnonzero(rng.random(rows) < 0.6)
         other = Candidate((), ((label, int(rng.integers(2)), 0, 0),), None, covered)  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ def test_hamming_heads_of_labels_that_are_partly_set(labels: int, size: int | No
         expected, found = (engine.grow() for engine in engines)
         assert _shown(found) == _shown(expected)
         for engine in engines:
-            engine.commit(expected, 0.01, True)  # type: ignore[arg-type]
+            engine.commit(expected, 0.01, True)
 
 
 @pytest.mark.parametrize("measure", ["f0.5", "f1", "f2"])
