@@ -11,7 +11,6 @@
 #include "judge/function_heads.hpp"
 #include "judge/hamming_heads.hpp"
 #include "judge/micro.hpp"
-#include "judge/sizes.hpp"
 
 namespace polyrule {
 
@@ -37,7 +36,7 @@ class HeadJudge {
   // The best head, or none. `cover` is needed for subset accuracy and where examples are measured by themselves; a head
   // that does not reach `level` may be left out.
   Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
-    if (form_.kind == HeadKind::ratio) return solve_ratio(kinds, level);
+    if (form_.kind == HeadKind::ratio) return solve_ratio(kinds);
     if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
     if (form_.kind == HeadKind::example)
       return HammingHeads(labels_, state_, form_.max_head, patience_).solve(kinds, cover, level);
@@ -142,7 +141,7 @@ class HeadJudge {
   };
 
   // Dinkelbach's iteration: take the literals that gain at the value reached so far, until the value stays.
-  Head solve_ratio(const Count* kinds, const Fraction* level) const {
+  Head solve_ratio(const Count* kinds) const {
     Wide base_num = num_[0], base_den = den_[0];
     std::vector<Term> terms;
     for (std::size_t e = 0; e < labels_.size(); ++e) {
@@ -166,14 +165,11 @@ class HeadJudge {
     for (std::size_t i = 0; i < terms.size(); ++i) distinct += i == 0 || terms[i].e != terms[i - 1].e;
     const std::size_t most = std::min(form_.max_head, distinct);
     if (form_.rho.empty()) return best_of_sizes(terms, base_num, base_den, 1, most);
-    std::vector<RatioTerm> rough;
-    for (const Term& t : terms) rough.push_back({t.e, double(t.num), double(t.den)});
-    for (const LikelySize& likely :
-         LikelySizes(rough, double(base_num), double(base_den), form_.rho).find(most, level)) {
-      patience_.step();
-      std::vector<Term> start;
-      for (const std::size_t i : likely.head) start.push_back(terms[i]);
-      Head found = best_of_sizes(terms, base_num, base_den, likely.size, likely.size, std::move(start));
+    Fraction start;  // what the size before has reached
+    for (std::size_t size = 1; size <= most; ++size) {
+      patience_.step(terms.size());
+      Head found = best_of_sizes(terms, base_num, base_den, size, size, size > 1 ? &start : nullptr);
+      start = found.value;
       const Count lift = form_.rho[found.literals.size()];
       found.value = make_fraction(found.value.num * lift, found.value.den * kLiftScale);
       const int order = best.any() ? compare(found.value, best.value) : 1;
@@ -183,15 +179,16 @@ class HeadJudge {
   }
 
   Head best_of_sizes(const std::vector<Term>& terms, Wide base_num, Wide base_den, std::size_t least, std::size_t most,
-                     std::vector<Term> chosen = {}) const {
+                     const Fraction* start = nullptr) const {
     const auto value_of = [&](const std::vector<Term>& chosen) {
       Wide num = base_num, den = base_den;
       for (const Term& t : chosen) num += t.num, den += t.den;
       return make_fraction(num, den);
     };
-    // Any head of a right size will do to start from, such as the literals with the most true positives.
-    if (chosen.empty()) chosen = choose(terms, least, least, [](const Term& t) { return Wide(t.tp); });
-    Fraction level = value_of(chosen);
+    // Any value will do to start from, such as that of the literals with the most true positives.
+    std::vector<Term> chosen;
+    if (!start) chosen = choose(terms, least, least, [](const Term& t) { return Wide(t.tp); });
+    Fraction level = start ? *start : value_of(chosen);
     for (;;) {
       chosen = choose(terms, least, most, [&](const Term& t) { return t.num * level.den - level.num * t.den; });
       const Fraction next = value_of(chosen);

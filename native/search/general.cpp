@@ -342,15 +342,18 @@ class GeneralScan {
 }  // namespace
 
 void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& best) {
+  constexpr std::size_t kMarkedSums = std::size_t{1} << 28;
   const Watch& watch = query.watch;
   const Node& node = query.node;
   const Form& form = query.form;
-  const Codes codes(node, state_);
+  const Codes codes(node, state_, offset ? nullptr : HeadLanes::of(node, state_, form));
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].shape != Shape::constant) columns.push_back(j);
   for (std::size_t l = 0; l < state_.labels && label_conditions_ && !offset; ++l)
     if (state_.ever_set[l]) labels.push_back(l);
+  // Marks of many sums are farther apart.
+  const std::size_t stretch = limits_.stretch_rows * (1 + node.rows.size() * codes.sums() / kMarkedSums);
   const std::size_t units = columns.size() + labels.size();
   const std::size_t work = (node.rows.size() + codes.work()) * units;
   const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
@@ -358,8 +361,8 @@ void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& be
   const auto visit = [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, offset, state_, columns_, sequences_, codes, form, min_coverage_,
-                                   limits_.stretch_rows, best, Patience(&watch)));
+      worker.reset(new GeneralScan(node, offset, state_, columns_, sequences_, codes, form, min_coverage_, stretch,
+                                   best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);

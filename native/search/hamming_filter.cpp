@@ -3,8 +3,10 @@
 // A head of one literal is worth (TP + TN) / W. A covered example is worth no more to a head of k labels than the share
 // of those that are right or set, so a head is worth no more than the mean over its literals of (TP + set + TN) / W; if
 // it has several, no more than that of the two best. Over a stretch of boundaries every row that joins the body is
-// counted where it is worth more, inside or outside.
+// counted where it is worth more, inside or outside. The more is set, the less that tells; unless there are very many
+// labels, heads are lanes instead (`head_lanes`).
 #include <algorithm>
+#include <numeric>
 
 #include "search/filter.hpp"
 
@@ -19,12 +21,42 @@ class HammingFilter : public Filter {
         most_(labels_.size()), right_(labels_.size()) {}
 
   void set_level(const Fraction& level) override {
-    const Wide twice = level.num * state_.working_weight * 2, rest = twice % level.den;
-    level_ = Count((twice - rest) / level.den) + (rest > 0);  // of twice a sum of weights
+    const Count unit = sums_.heads() ? sums_.heads()->unit() : 2;  // else twice a sum of weights is compared
+    const Wide sum = level.num * state_.working_weight * unit, rest = sum % level.den;
+    level_ = Count((sum - rest) / level.den) + (rest > 0);
     is_whole_ = rest == 0;
   }
 
-  double judge(const Stretch& stretch) override {
+  double judge(const Stretch& stretch) override { return sums_.heads() ? judge_heads(stretch) : judge_labels(stretch); }
+
+ private:
+  // Heads one by one: where none speaks for larger ones, a single body passes only if it has one that reaches the
+  // level.
+  double judge_heads(const Stretch& stretch) {
+    Count tp = Count(kNone);
+    if (sums_.reach(stretch, reached_) < level_) return double(tp);
+    const HeadLanes& lanes = *sums_.heads();
+    std::fill(right_.begin(), right_.end(), 0);
+    for (std::size_t h = 0; h < lanes.heads().size(); ++h) {
+      if (reached_[h] < level_) continue;
+      const HeadLanes::Head& head = lanes.heads()[h];
+      const auto right = [&](std::uint32_t literal) { return sums_.ends(stretch, literal / 2).most[1 - literal % 2]; };
+      // a literal without a true positive is in no head
+      if (std::any_of(head.begin(), head.end(), [&](std::uint32_t literal) { return right(literal) <= 0; })) continue;
+      if (reached_[h] > level_ || !is_whole_) return kAny;
+      Count sum = 0;
+      for (const std::uint32_t literal : head) {
+        sum += right(literal);
+        // a larger head ties only if all its parts do
+        Count& most = right_[literal / 2];
+        if (lanes.speaks_for_larger(head)) most = std::max(most, right(literal));
+      }
+      tp = std::max({tp, sum, std::accumulate(right_.begin(), right_.end(), Count{0})});
+    }
+    return double(tp);
+  }
+
+  double judge_labels(const Stretch& stretch) {
     Count best = kNever, second = kNever, tp = Count(kNone);  // of TP + set + TN, by label; of a tie
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
@@ -61,7 +93,6 @@ class HammingFilter : public Filter {
     return double(tp);
   }
 
- private:
   static constexpr Count kNever = -(Count{1} << 60);
   const std::vector<NodeLabel>& labels_;
   const State& state_;
@@ -69,7 +100,8 @@ class HammingFilter : public Filter {
   const bool several_;
   Count level_ = kNever;
   bool is_whole_ = false;
-  std::vector<Count> most_, right_;  // by label
+  std::vector<Count> most_, right_;    // by label
+  std::vector<std::int32_t> reached_;  // by head
 };
 
 }  // namespace

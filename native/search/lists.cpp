@@ -94,7 +94,7 @@ std::vector<Count> ListSearch::sum_labels(const Node& node, const Records& recor
 }
 
 // Labels with one value only keep it under every condition, so they are summed up together. The others are looked at
-// one by one: for few conditions those alone, else all conditions at once.
+// one by one, for all conditions at once.
 template <class Counter>
 void ListSearch::offer_pure(const Watch& watch, const Node& node, const Records& records, Store<Counter>& store,
                             Shortlist& best) {
@@ -117,33 +117,15 @@ void ListSearch::offer_pure(const Watch& watch, const Node& node, const Records&
   for (std::uint32_t k = 0; k < members_.size(); ++k)
     if (store.sizes.get()[k] > 0 && bounds[k] >= best.least_tp()) open.push_back(k);
   if (open.empty()) return;
-  const std::size_t by_label = members_.counters() + node.rows.size() * members_.vectors();  // work, about
-  if (open.size() * node.cover.words() < by_label) purify_some(node, mixed, open, totals);
-  else purify_all(watch, node, mixed, store, totals);
+  purify(watch, node, mixed, store, totals);
   for (const std::uint32_t k : open)
     if (totals[k] >= best.least_tp()) best.offer({{1, 1}, totals[k], members_[k]});
 }
 
-// Adds the true positives of labels that have one value only under a condition, condition by condition.
-void ListSearch::purify_some(const Node& node, const std::vector<NodeLabel>& labels,
-                             const std::vector<std::uint32_t>& conditions, std::vector<Count>& totals) const {
-  Bits rows[2] = {node.cover, node.cover};
-  for (const NodeLabel& label : labels) {
-    for (int v = 0; v < 2; ++v)
-      for (std::size_t w = 0; w < node.cover.words(); ++w)
-        rows[v].data()[w] = node.cover.data()[w] & part_rows(state_, label.label, v ? Part::present : Part::absent, w);
-    for (const std::uint32_t k : conditions) {
-      const Count counts[2] = {members_.count_among(k, rows[0].data()), members_.count_among(k, rows[1].data())};
-      for (int v = 0; v < 2; ++v)
-        if (label.allowed[v] && counts[1 - v] == 0) totals[k] += counts[v];
-    }
-  }
-}
-
-// The same label by label.
+// Adds the true positives of labels that have one value only under a condition, label by label.
 template <class Counter>
-void ListSearch::purify_all(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
-                            Store<Counter>& store, std::vector<Count>& all_totals) {
+void ListSearch::purify(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
+                        Store<Counter>& store, std::vector<Count>& all_totals) {
   struct Worker {
     NodeCounts<Counter> counts;
     LineArray<Counter> present, absent;

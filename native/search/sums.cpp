@@ -99,8 +99,9 @@ void to_reach(const std::uint32_t* from, const std::uint32_t* to, const std::uin
 
 }  // namespace
 
-Codes::Codes(const Node& node, const State& state)
-    : stride_((node.labels.size() + kVector - 1) / kVector * kVector), codes_(node.slots * stride_, 0) {
+Codes::Codes(const Node& node, const State& state, std::unique_ptr<const HeadLanes> heads)
+    : stride_((node.labels.size() + kVector - 1) / kVector * kVector), codes_(node.slots * stride_, 0),
+      heads_(std::move(heads)) {
   constexpr std::uint8_t kBits[] = {2 | 8, 1 | 4, 8, 4};  // by kind
   for (std::size_t e = 0; e < node.labels.size(); ++e) {
     const std::size_t label = node.labels[e].label;
@@ -112,7 +113,7 @@ Codes::Codes(const Node& node, const State& state)
 }
 
 Sums::Sums(const Node& node, const State& state, const Codes& codes, const Offset* offset)
-    : node_(node), state_(state), codes_(codes), node_all_(4 * codes.stride(), 0), offset_(4 * codes.stride(), 0),
+    : node_(node), state_(state), codes_(codes), node_all_(codes.sums(), 0), offset_(codes.sums(), 0),
       totals_(2 * codes.stride(), 0) {
   const std::size_t n = stride();
   const auto put = [n](std::vector<Number>& sums, std::size_t e, const KindCounts& kinds) {
@@ -130,12 +131,14 @@ Sums::Sums(const Node& node, const State& state, const Codes& codes, const Offse
     totals_[e] = Number(node.labels[e].absent);
     totals_[n + e] = Number(node.labels[e].present);
   }
+  sum_.resize(node_all_.size());
+  if (!state.unit) weights_.resize(node.slots);
+  for (std::size_t i = 0; i < node.rows.size(); ++i) {
+    const auto slot = static_cast<std::uint32_t>(node.is_root() ? node.rows[i] : i);
+    if (!state.unit) weights_[slot] = Number(state.weights[node.rows[i]]);
+    if (heads()) heads()->add(&slot, 1, state.unit ? nullptr : weights_.data(), node_all_.data() + 4 * n);
+  }
   all_ = node_all_;
-  sum_.resize(all_.size());
-  if (state.unit) return;
-  weights_.resize(node.slots);
-  for (std::size_t i = 0; i < node.rows.size(); ++i)
-    weights_[node.is_root() ? node.rows[i] : i] = Number(state.weights[node.rows[i]]);
 }
 
 void Sums::begin() {
@@ -144,6 +147,7 @@ void Sums::begin() {
 }
 
 void Sums::add(const std::uint32_t* slots, std::size_t count) {
+  if (heads()) heads()->add(slots, count, state_.unit ? nullptr : weights_.data(), sum_.data() + 4 * stride());
   if (!state_.unit) {
     for (std::size_t i = 0; i < count; ++i) moved_ += weights_[slots[i] & kEntry];
     return add_rows(codes_.data(), stride(), slots, count, weights_.data(), sum_.data());

@@ -7,6 +7,7 @@
 
 #include "core/lanes.hpp"
 #include "data/node.hpp"
+#include "search/head_lanes.hpp"
 #include "search/reach.hpp"
 
 namespace polyrule {
@@ -23,14 +24,18 @@ struct Stretch {
 // present, absent.
 class Codes {
  public:
-  Codes(const Node& node, const State& state);
+  // `heads`: lanes that are summed up besides, if there are any.
+  Codes(const Node& node, const State& state, std::unique_ptr<const HeadLanes> heads);
   std::size_t stride() const { return stride_; }  // labels, rounded up to whole vectors
   const std::uint8_t* data() const { return codes_.data(); }
+  const HeadLanes* heads() const { return heads_.get(); }
+  std::size_t sums() const { return 4 * stride_ + (heads_ ? heads_->size() : 0); }
   std::size_t work() const { return codes_.size() / 8; }
 
  private:
   std::size_t stride_;
   std::vector<std::uint8_t> codes_;
+  std::unique_ptr<const HeadLanes> heads_;
 };
 
 // Sums are below 2**32, as all weights together are. An offset is in them from the beginning, and in the sums of all
@@ -86,12 +91,19 @@ class Sums {
 
   // What the literals have at most in any body of a stretch.
   void reach(const Stretch& stretch, Reach& out) const;
+  // The same for heads, where they are lanes.
+  const HeadLanes* heads() const { return codes_.heads(); }
+  std::int32_t reach(const Stretch& stretch, std::vector<std::int32_t>& out) const {
+    const std::size_t first = 4 * stride();
+    return heads()->reach(stretch.from + first, stretch.to + first, stretch.leaving ? all_.data() + first : nullptr,
+                          out);
+  }
 
  private:
   const Node& node_;
   const State& state_;
   const Codes& codes_;
-  std::vector<Number> all_, node_all_, sum_, rest_, offset_;  // by sum, then by label
+  std::vector<Number> all_, node_all_, sum_, rest_, offset_;  // by sum, then by label; then those of heads
   std::vector<Number> totals_;                                // absent, present in the working set
   std::vector<Number> marks_;
   std::vector<std::uint32_t> weights_;
