@@ -59,7 +59,18 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        self._set(locals())
+        self.measure = measure
+        self.beam_width = beam_width
+        self.min_coverage = min_coverage
+        self.max_conditions = max_conditions
+        self.time_limit = time_limit
+        self.callback = callback
+        self.kernels = kernels
+        self.n_jobs = n_jobs
+        self.max_bins = max_bins
+        self.refine = refine
+        self.device = device
+        self.verbose = verbose
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None

@@ -174,7 +174,32 @@ class RuleEnsembleClassifier(RuleEstimator):
         verbose: bool = False,
         max_samples: int | None = 200_000,
     ) -> None:
-        self._set(locals())
+        self.max_rules = max_rules
+        self.max_conditions = max_conditions
+        self.label_cost = label_cost
+        self.labels_per_head = labels_per_head
+        self.alternatives = alternatives
+        self.max_members = max_members
+        self.beam_width = beam_width
+        self.swaps = swaps
+        self.restarts = restarts
+        self.ridge = ridge
+        self.teacher = teacher
+        self.decision = decision
+        self.optimize = optimize
+        self.points = points
+        self.cv = cv
+        self.max_bins = max_bins
+        self.features = features
+        self.forbid = forbid
+        self.monotone = monotone
+        self.time_limit = time_limit
+        self.callback = callback
+        self.kernels = kernels
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_samples = max_samples
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options = options_of(self, self._threads())

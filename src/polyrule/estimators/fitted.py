@@ -35,10 +35,6 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _target: Target
     _label_columns: tuple[str, ...] = ()  # columns of X that were the labels
 
-    def _set(self, given: dict[str, Any]) -> None:
-        """Keep the arguments of a constructor, which gives its locals: scikit-learn wants each under its own name."""
-        self.__dict__.update({name: value for name, value in given.items() if name not in ("self", "__class__")})
-
     def _read(self, X: Any) -> Table:
         """Read the features of new examples."""
         raise NotImplementedError

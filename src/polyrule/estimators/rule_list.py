@@ -193,7 +193,42 @@ class RuleListClassifier(RuleClassifier):
         max_samples: int | None = 50_000,
         effort: int | None = None,
     ) -> None:
-        self._set(locals())
+        self.measure = measure
+        self.heads = heads
+        self.averaging = averaging
+        self.scope = scope
+        self.search = search
+        self.lift = lift
+        self.negative = negative
+        self.label_conditions = label_conditions
+        self.beam_width = beam_width
+        self.min_coverage = min_coverage
+        self.max_conditions = max_conditions
+        self.max_head_size = max_head_size
+        self.remaining = remaining
+        self.stop_threshold = stop_threshold
+        self.keep_covered = keep_covered
+        self.max_rules = max_rules
+        self.prune = prune
+        self.simplicity = simplicity
+        self.teacher = teacher
+        self.thresholds = thresholds
+        self.alternatives = alternatives
+        self.max_members = max_members
+        self.features = features
+        self.forbid = forbid
+        self.monotone = monotone
+        self.time_limit = time_limit
+        self.callback = callback
+        self.kernels = kernels
+        self.n_jobs = n_jobs
+        self.max_bins = max_bins
+        self.refine = refine
+        self.device = device
+        self.verbose = verbose
+        self.min_precision = min_precision
+        self.max_samples = max_samples
+        self.effort = effort
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:
@@ -314,7 +349,7 @@ class RuleListClassifier(RuleClassifier):
             get(self.measure),
             averaging=self.averaging,
             scope=self.scope,
-            lift=self.lift,
+            lift=self.lift,  # type: ignore[arg-type]
             search=self.search,
             max_head_size=1 if self.heads == "single" else self.max_head_size,
             negative=negative,
