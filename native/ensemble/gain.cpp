@@ -73,9 +73,13 @@ POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, co
   }
 }
 
-POLYRULE_VECTOR_CLONES void add_row(std::int64_t* __restrict to, const std::int32_t* __restrict from,
-                                    std::size_t count) {
-  for (std::size_t j = 0; j < count; ++j) to[j] += from[j];
+// Rows one after the other, all their labels at once.
+POLYRULE_VECTOR_CLONES void add_rows(std::int64_t* __restrict to, const std::int32_t* from, const std::int32_t* rows,
+                                     std::size_t count, std::size_t labels) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t* __restrict line = from + static_cast<std::size_t>(rows[k]) * labels;
+    for (std::size_t j = 0; j < labels; ++j) to[j] += line[j];
+  }
 }
 
 class Scan {
@@ -212,23 +216,27 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
     for (std::size_t first = 0; first < count; first += widest)
       work(Labels{labels + first, std::min(widest, count - first)});
   };
+  Labels counted{nullptr, 0};  // the block of labels that the counter has turned to
+  const auto keep = [&](std::size_t i, Desk& desk) {
+    const std::size_t f = scan.feature(i);
+    if (!kept->known[f]) memory->keep(plan, f, counted, plan.between ? nullptr : counter.count(f, desk), desk);
+  };
   each_block(plan.labels.data(), plan.labels.size(), [&](const Labels& block) {
+    if (counted.wide > 0) each_feature(keep);
+    counted = block;
     counter.turn_to(block);
     memory->keep_total(plan, block, counter.total());
-    each_feature([&](std::size_t i, Desk& desk) {
-      const std::size_t f = scan.feature(i);
-      if (!kept->known[f]) memory->keep(plan, f, block, plan.between ? nullptr : counter.count(f, desk), desk);
-    });
   });
-  if (kept)
-    for (std::size_t i = 0; i < asked.chosen; ++i) kept->known[scan.feature(i)] = 1;
   LineArray<Sum> room;
   each_block(asked.judges, asked.wide, [&](const Labels& block) {
     if (!kept) counter.turn_to(block);
     scan.turn_to(block, kept ? columns(kept->total.get(), 1, kept->block(), block, room) : counter.total());
     each_feature([&](std::size_t i, Desk& desk) {
       const std::size_t f = scan.feature(i);
-      scan.add(i, kept ? memory->sums(*kept, f, block, desk.columns[0]) : counter.count(f, desk), desk);
+      if (!kept) return scan.add(i, counter.count(f, desk), desk);
+      keep(i, desk);  // the last block: sums are judged while they are at hand
+      kept->known[f] = 1;
+      scan.add(i, memory->sums(*kept, f, block, desk.columns[0]), desk);
     });
   });
   std::vector<Best> best;
@@ -239,11 +247,8 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
 std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count) {
   const std::size_t labels = slopes.labels;
   std::vector<std::int64_t> sums(2 * labels, 0);
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t from = static_cast<std::size_t>(rows[k]) * labels;
-    add_row(sums.data(), slopes.gradient + from, labels);
-    add_row(sums.data() + labels, slopes.curvature + from, labels);
-  }
+  add_rows(sums.data(), slopes.gradient, rows, count, labels);
+  add_rows(sums.data() + labels, slopes.curvature, rows, count, labels);
   return sums;
 }
 
