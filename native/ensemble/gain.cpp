@@ -128,8 +128,8 @@ class Scan {
     double* gains = &gains_[starts_[i]];
     if (bins_.nominal[f] != 0)
       return add_categories(sums, half_, weights(i), bins, offset_.get(), by, asked_.sign, gains);
-    desk.running.resize(2 * half_);
-    Sum* known = desk.running.get();
+    desk.known.resize(2 * half_);
+    Sum* known = desk.known.get();
     for (std::size_t j = 0; j < 2 * half_; ++j) known[j] = total_[j] - sums[2 * bins * half_ + j];
     const int low = sign_with(asked_.sign, -bins_.direction[f]), high = sign_with(asked_.sign, bins_.direction[f]);
     add_thresholds(sums, half_, weights(i), std::max<std::size_t>(bins, 1) - 1, offset_.get(), known, by, low, high,
@@ -205,11 +205,12 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
   Scan scan(bins, asked, slopes.labels);
   const std::size_t widest = scan.block();
   const int team = static_cast<int>(std::min(asked.chosen, static_cast<std::size_t>(std::max(1, threads))));
-  const auto each_feature = [&](const auto& work) {
+  const auto each_few = [&](const auto& work) {
     std::atomic<std::size_t> next{0};
     on_threads(team, [&](int) {
       Desk desk;
-      for (std::size_t i = next++; i < asked.chosen; i = next++) work(i, desk);
+      for (std::size_t i = next.fetch_add(kFew); i < asked.chosen; i = next.fetch_add(kFew))
+        work(i, std::min(i + kFew, asked.chosen), desk);
     });
   };
   const auto each_block = [&](const std::int64_t* labels, std::size_t count, const auto& work) {
@@ -217,12 +218,21 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
       work(Labels{labels + first, std::min(widest, count - first)});
   };
   Labels counted{nullptr, 0};  // the block of labels that the counter has turned to
-  const auto keep = [&](std::size_t i, Desk& desk) {
-    const std::size_t f = scan.feature(i);
-    if (!kept->known[f]) memory->keep(plan, f, counted, plan.between ? nullptr : counter.count(f, desk), desk);
+  const auto count = [&](std::size_t first, std::size_t last, Desk& desk) {
+    desk.features.clear();
+    for (std::size_t i = first; i < last; ++i)
+      if (!kept || !(kept->known[scan.feature(i)] || plan.between)) desk.features.push_back(scan.feature(i));
+    counter.count(desk);
+  };
+  const auto keep = [&](std::size_t first, std::size_t last, Desk& desk) {
+    count(first, last, desk);
+    const LineArray<Sum>* found = desk.sums;
+    for (std::size_t i = first; i < last; ++i)
+      if (!kept->known[scan.feature(i)])
+        memory->keep(plan, scan.feature(i), counted, plan.between ? nullptr : (found++)->get(), desk);
   };
   each_block(plan.labels.data(), plan.labels.size(), [&](const Labels& block) {
-    if (counted.wide > 0) each_feature(keep);
+    if (counted.wide > 0) each_few(keep);
     counted = block;
     counter.turn_to(block);
     memory->keep_total(plan, block, counter.total());
@@ -231,12 +241,13 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
   each_block(asked.judges, asked.wide, [&](const Labels& block) {
     if (!kept) counter.turn_to(block);
     scan.turn_to(block, kept ? columns(kept->total.get(), 1, kept->block(), block, room) : counter.total());
-    each_feature([&](std::size_t i, Desk& desk) {
-      const std::size_t f = scan.feature(i);
-      if (!kept) return scan.add(i, counter.count(f, desk), desk);
-      keep(i, desk);  // the last block: sums are judged while they are at hand
-      kept->known[f] = 1;
-      scan.add(i, memory->sums(*kept, f, block, desk.columns[0]), desk);
+    each_few([&](std::size_t first, std::size_t last, Desk& desk) {
+      kept ? keep(first, last, desk) : count(first, last, desk);  // judged while it is at hand
+      for (std::size_t i = first; i < last; ++i) {
+        if (kept) kept->known[scan.feature(i)] = 1;
+        scan.add(i, kept ? memory->sums(*kept, scan.feature(i), block, desk.columns[0]) : desk.sums[i - first].get(),
+                 desk);
+      }
     });
   });
   std::vector<Best> best;
