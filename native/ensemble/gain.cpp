@@ -42,30 +42,31 @@ POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inve
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-POLYRULE_VECTOR_CLONES void add_categories(const Sum* sums, std::size_t half, const Sum* weight, std::size_t bins,
+POLYRULE_VECTOR_CLONES void add_categories(const Lines& sums, std::size_t half, const Sum* weight, std::size_t bins,
                                            const Sum* offset, const Judges& by, double sign, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i), g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     for (std::size_t b = 0; b < bins; ++b) {
       if (!(weight[b] > 0)) continue;
-      const Sum* own = sums + 2 * b * half + i;
-      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + half), inverse, by, sign);
+      const Sum* own = sums.first + b * sums.line + i;
+      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + sums.half), inverse, by, sign);
     }
   }
 }
 
 // Bins without rows are left out: a threshold after them covers the same rows as the one before. Beside `offset`, rows
 // up to a threshold are covered, or those above it, which are `known` at first.
-POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, const Sum* weight, std::size_t thresholds,
-                                           const Sum* offset, const Sum* known, const Judges& by, double low,
-                                           double high, double* gains) {
+POLYRULE_VECTOR_CLONES void add_thresholds(const Lines& sums, std::size_t half, const Sum* weight,
+                                           std::size_t thresholds, const Sum* offset, const Sum* known,
+                                           const Judges& by, double low, double high, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i);
     Eight g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     Eight over_g = g + load<Eight>(known + i), over_h = h + load<Eight>(known + half + i);
     for (std::size_t b = 0; b < thresholds; ++b) {
       if (b > 0 && !(weight[b] > 0)) continue;
-      const Eight own_g = load<Eight>(sums + 2 * b * half + i), own_h = load<Eight>(sums + (2 * b + 1) * half + i);
+      const Sum* own = sums.first + b * sums.line + i;
+      const Eight own_g = load<Eight>(own), own_h = load<Eight>(own + sums.half);
       g += own_g, h += own_h, over_g -= own_g, over_h -= own_h;
       gains[2 * b] += gain_of(g, h, inverse, by, low);
       gains[2 * b + 1] += gain_of(over_g, over_h, inverse, by, high);
@@ -121,16 +122,20 @@ class Scan {
 
   // Adds what the block of labels gains by each condition on a feature. Rows need not be counted: the curvature of any
   // label is positive in each, so that it tells as well whether there are some, and whether all.
-  void add(std::size_t i, const Sum* sums, Desk& desk) {
+  void add(std::size_t i, const Lines& sums, Desk& desk) {
     const std::size_t f = feature(i), bins = static_cast<std::size_t>(bins_.count[f]);
-    for (std::size_t b = 0; b <= bins; ++b) weights(i)[b] = sums[(2 * b + 1) * half_];
+    for (std::size_t b = 0; b <= bins; ++b) weights(i)[b] = sums.first[b * sums.line + sums.half];
     const Judges by{inverse_, asked_.ridge, asked_.cost};
     double* gains = &gains_[starts_[i]];
     if (bins_.nominal[f] != 0)
       return add_categories(sums, half_, weights(i), bins, offset_.get(), by, asked_.sign, gains);
     desk.known.resize(2 * half_);
     Sum* known = desk.known.get();
-    for (std::size_t j = 0; j < 2 * half_; ++j) known[j] = total_[j] - sums[2 * bins * half_ + j];
+    const Sum* missing = sums.first + bins * sums.line;
+    for (std::size_t j = 0; j < half_; ++j) {
+      known[j] = total_[j] - missing[j];
+      known[half_ + j] = total_[half_ + j] - missing[sums.half + j];
+    }
     const int low = sign_with(asked_.sign, -bins_.direction[f]), high = sign_with(asked_.sign, bins_.direction[f]);
     add_thresholds(sums, half_, weights(i), std::max<std::size_t>(bins, 1) - 1, offset_.get(), known, by, low, high,
                    gains);
@@ -245,8 +250,8 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
       kept ? keep(first, last, desk) : count(first, last, desk);  // judged while it is at hand
       for (std::size_t i = first; i < last; ++i) {
         if (kept) kept->known[scan.feature(i)] = 1;
-        scan.add(i, kept ? memory->sums(*kept, scan.feature(i), block, desk.columns[0]) : desk.sums[i - first].get(),
-                 desk);
+        const Lines own{desk.sums[i - first].get(), block.line(), block.half()};
+        scan.add(i, kept ? memory->lines(*kept, scan.feature(i), block, desk.columns[0]) : own, desk);
       }
     });
   });

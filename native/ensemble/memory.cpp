@@ -92,6 +92,17 @@ const Sum* Memory::sums(const Kept& kept, std::size_t f, const Labels& block, Li
   return columns(kept.sums.get() + first_[f] * own.line(), first_[f + 1] - first_[f], own, block, room);
 }
 
+Lines Memory::lines(const Kept& kept, std::size_t f, const Labels& block, LineArray<Sum>& room) const {
+  const Labels own = kept.block();
+  const std::int64_t* from = std::lower_bound(own.labels, own.labels + own.wide, block.labels[0]);
+  const std::size_t place = static_cast<std::size_t>(from - own.labels);
+  // What they are filled up with must be empty there, too.
+  const bool filled = place % kEight == 0 && (block.wide % kEight == 0 || place + block.wide == own.wide);
+  if (!filled || !std::equal(block.labels, block.labels + block.wide, from))
+    return {sums(kept, f, block, room), block.line(), block.half()};
+  return {kept.sums.get() + first_[f] * own.line() + place, own.line(), own.half()};
+}
+
 void Memory::keep(const Plan& plan, std::size_t f, const Labels& block, const Sum* counted, Desk& desk) const {
   Kept& kept = *plan.kept;
   const std::size_t line = kept.block().line(), lines = first_[f + 1] - first_[f];
@@ -141,7 +152,8 @@ Plan Memory::plan_root(const Bins& bins, const Asked& asked) {
 Plan Memory::plan(const Bins& bins, const Slopes& slopes, const Asked& asked, const std::int64_t* versions) {
   renew(bins, slopes.labels, versions);
   if (asked.count == bins.rows && asked.wide == slopes.labels) return plan_root(bins, asked);
-  if (asked.wide > kOneBlock || first_.back() * Labels{asked.judges, asked.wide}.line() > kMostCells) return {};
+  // Of more labels some judge, others for each body: to take theirs out of the sums of all is no quicker than to count.
+  if (slopes.labels > kOneBlock || first_.back() * Labels{asked.judges, asked.wide}.line() > kMostCells) return {};
   Bits rows(bins.rows);
   for (std::size_t k = 0; k < asked.count; ++k) rows.set(static_cast<std::size_t>(asked.rows[k]));
   std::vector<std::int64_t> judges(asked.judges, asked.judges + asked.wide);

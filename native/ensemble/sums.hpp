@@ -26,6 +26,12 @@ struct Labels {
   std::size_t line() const { return 2 * half(); }
 };
 
+// Lines of sums of a block of labels, maybe among those of others.
+struct Lines {
+  const Sum* first;
+  std::size_t line, half;  // from line to line, and from gradients to curvatures
+};
+
 // What one thread works with, feature after feature. Where a line of sums begins, a cache line does.
 struct Desk {
   std::vector<std::size_t> features;  // few, to be counted together: each row's slopes are then fetched once
