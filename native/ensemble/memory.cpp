@@ -19,24 +19,23 @@ POLYRULE_VECTOR_CLONES void combine(Sum* __restrict to, const Sum* __restrict ba
   for (std::size_t j = 0; j < count; ++j) to[j] = base[j] + sign * other[j];
 }
 
-// Calls visit(place in `all`, place in `some`) for both slopes of each label of `some`.
+// Calls visit(cell in lines of `all`, cell in lines of `some`) for both slopes of each label of `some`, line by line.
 template <class Visit>
-void each_column(const Labels& all, const Labels& some, const Visit& visit) {
-  const std::int64_t* at = all.labels;
-  for (std::size_t i = 0; i < some.wide; ++i) {
-    at = std::lower_bound(at, all.labels + all.wide, some.labels[i]);
-    const std::size_t place = static_cast<std::size_t>(at - all.labels);
-    visit(place, i);
-    visit(all.half() + place, some.half() + i);
-  }
+void each_cell(const Labels& all, const Labels& some, std::size_t lines, const Visit& visit) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < some.wide; ++i)
+    places.push_back(
+        static_cast<std::size_t>(std::lower_bound(all.labels, all.labels + all.wide, some.labels[i]) - all.labels));
+  for (std::size_t b = 0; b < lines; ++b)
+    for (std::size_t part = 0; part < 2; ++part)
+      for (std::size_t i = 0; i < some.wide; ++i)
+        visit(b * all.line() + part * all.half() + places[i], b * some.line() + part * some.half() + i);
 }
 
 // The other way round: columns of some labels into lines of sums of all.
 void spread(const Sum* from, std::size_t count, const Labels& some, const Labels& all, Sum* lines) {
   if (some.wide == all.wide) return void(std::copy_n(from, count * all.line(), lines));
-  each_column(all, some, [&](std::size_t there, std::size_t here) {
-    for (std::size_t b = 0; b < count; ++b) lines[b * all.line() + there] = from[b * some.line() + here];
-  });
+  each_cell(all, some, count, [&](std::size_t there, std::size_t here) { lines[there] = from[here]; });
 }
 
 }  // namespace
@@ -45,9 +44,7 @@ const Sum* columns(const Sum* lines, std::size_t count, const Labels& from, cons
                    LineArray<Sum>& room) {
   if (wanted.wide == from.wide) return lines;
   room.assign(count * wanted.line(), 0);
-  each_column(from, wanted, [&](std::size_t there, std::size_t here) {
-    for (std::size_t b = 0; b < count; ++b) room[b * wanted.line() + here] = lines[b * from.line() + there];
-  });
+  each_cell(from, wanted, count, [&](std::size_t there, std::size_t here) { room[here] = lines[there]; });
   return room.get();
 }
 
