@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints, Ints32
+from polyrule.arrays import Bools, Ints, Ints32
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests, what_about
+from polyrule.bins.tests import AnyTest, BinGroup, BinTest, satisfied, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 from polyrule.native import ONE_THREAD, Compute
 
@@ -92,39 +92,20 @@ class Step:
         """Whether what was found is a member of its own: "at least 2 of" must not count the same thing twice."""
         return self.least == 1 or what_about(found) not in map(what_about, self.members)
 
-    def rows(self, table: BinnedTable) -> tuple[Ints32, Ints32]:
-        """Rows that are covered whatever is found, and the border, which is covered where it holds."""
-        if not self.members:
-            return self.body.rows[:0], self.body.rows
-        rows: Ints32 = np.arange(table.rows, dtype=np.int32)
-        for test in self.others:
-            rows = table.covered(test, rows)
-        count = how_many(self.members, table.codes_at(rows))
-        return rows[count >= self.least], rows[count == self.least - 1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """Features that are searched, and the table of these."""
-
-    table: BinnedTable
-    features: Ints
-
-    @classmethod
-    def of(cls, table: BinnedTable, features: Ints) -> Columns:
-        """Return some features of a table."""
-        return cls(table.only(features.tolist()), features)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What a step may add: the best condition on each feature, what it must gain at least, and rows as in `Step`."""
+    """What a step may add: the best condition on each feature, and what it must gain at least.
+
+    Rows that are covered whatever is found, the border, which is covered where it holds, and the slopes of the former.
+    """
 
     best: BestConditions
     features: Ints
     least: float
     sure: Ints32
     border: Ints32
+    offset: npt.NDArray[np.int64]
 
 
 def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
@@ -143,7 +124,8 @@ class Search:
     def __init__(self, table: BinnedTable, slopes: Slopes, options: Growth) -> None:
         self.table, self.slopes, self.options = table, slopes, options
         self._every: Ints32 = np.arange(table.rows, dtype=np.int32)
-        self._all = Columns(table, np.arange(len(table.slot)))
+        self._all: Ints = np.arange(len(table.slot))
+        self._masks: dict[AnyTest, Bools] = {}  # which rows satisfy a test
         self._telling = self._all  # features that members of groups test
 
     def best(self) -> Body | None:
@@ -152,7 +134,7 @@ class Search:
         found = self._scan(start, self._all)
         if self.options.max_members > 1 and len(found.features) > _FEW:
             telling = np.argsort(-found.best.gain, kind="stable")[: max(_FEW, len(found.features) // 4)]
-            self._telling = Columns.of(self.table, np.sort(telling))
+            self._telling = np.sort(telling)
         firsts = self._leading(self._bodies(start, found))
         sides = (firsts, self._opposites(firsts))
         grown = [self._grown(beam) for beam in sides if beam]
@@ -173,8 +155,8 @@ class Search:
         bodies = []
         for test in (self.table.opposite(first) for body in firsts for first in single_tests(body.tests)):
             if test is not None:
-                rows = self.table.covered(test, self._every)
-                bodies.append(self._body((test,), rows))
+                rows = self._covered(test, self._every)
+                bodies.append(self._body((test,), rows, self.slopes.sums(rows)))
         return [body for body in bodies if body.gain > 0]
 
     def _leading(self, offers: Iterable[Body]) -> list[Body]:
@@ -182,7 +164,9 @@ class Search:
         grown: dict[bytes, Body] = {}
         for offer in sorted(offers, key=lambda offer: -offer.gain):
             grown.setdefault(offer.rows.tobytes(), offer)
-        return list(grown.values())[: self.options.beam_width]
+            if len(grown) == self.options.beam_width:
+                break
+        return list(grown.values())
 
     def steps(self, body: Body) -> Iterator[Step]:
         """Ways to go on with a body: a condition more, or a member more of a group, which the last one may begin."""
@@ -201,29 +185,38 @@ class Search:
         if most > 2 and len(singles) == 2:
             yield Step(body, (), singles, 2)
 
+    def rows(self, step: Step) -> tuple[Ints32, Ints32]:
+        """Rows that are covered whatever is found, and the border, which is covered where it holds."""
+        if not step.members:
+            return step.body.rows[:0], step.body.rows
+        inside = np.logical_and.reduce([self._mask(test) for test in step.others]) if step.others else True
+        count = np.sum([self._mask(test) for test in step.members], axis=0, dtype=np.uint8)
+        sure, border = inside & (count >= step.least), inside & (count == step.least - 1)
+        return np.flatnonzero(sure).astype(np.int32), np.flatnonzero(border).astype(np.int32)
+
     def offers(self, step: Step) -> Iterator[Body]:
         """Yield the best bodies that a step leads to, as many as the beam is wide."""
-        columns, tests = self._telling if step.members else self._all, step.body.tests
+        features, tests = self._telling if step.members else self._all, step.body.tests
         if not step.members and len(tests) >= self.options.max_conditions:
             # Only a tighter test of a feature that is there already leaves the body as long as it is.
-            columns = Columns.of(self.table, np.unique([t.feature for t in tests if isinstance(t, BinTest)]))
-        return self._bodies(step, self._scan(step, columns))
+            features = np.unique([t.feature for t in tests if isinstance(t, BinTest)])
+        return self._bodies(step, self._scan(step, features))
 
-    def _scan(self, step: Step, columns: Columns) -> Found:
+    def _scan(self, step: Step, features: Ints) -> Found:
         """Find the best condition on each feature."""
         body, slopes, options = step.body, self.slopes, self.options
-        sign, whole = self.table.sign(body.tests), columns is self._all
+        sign = self.table.sign(body.tests)
         gains, judges = slopes.label_gains(body.sums, sign), None
         most = options.judging if step.members else _MOST_JUDGES
         if body.tests and most < len(gains):
             judges = np.sort(np.argsort(-gains, kind="stable")[:most])
             gains = gains[judges]
         reached = math.fsum(np.maximum(gains - slopes.cost, 0))
-        least = options.enough(reached, len(self._all.features)) if body.tests else 0.0
-        sure, border = step.rows(self.table)
-        offset = slopes.sums(sure)
-        given = (columns.table, border, slopes, options.compute, whole, sign, offset, judges)
-        return Found(best_conditions(*given), columns.features, least, sure, border)
+        least = options.enough(reached, len(self._all)) if body.tests else 0.0
+        sure, border = self.rows(step)
+        offset = body.sums if np.array_equal(sure, body.rows) else slopes.sums(sure)
+        given = (self.table, border, slopes, options.compute, features, sign, offset, judges)
+        return Found(best_conditions(*given), features, least, sure, border, offset)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
         body, options, best = step.body, self.options, found.best
@@ -235,12 +228,23 @@ class Search:
             tests = step.tests(test)
             if len(tests) > options.max_conditions or not step.takes(test):
                 continue
-            rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
-            longer = self._body(tests, rows)
+            rows = self._covered(test, found.border)
+            sums = found.offset + self.slopes.sums(rows)
+            if len(found.sure):
+                rows = np.sort(np.concatenate([found.sure, rows]), kind="stable")  # quick for two that are in order
+            longer = self._body(tests, rows, sums)
             if longer.gain > body.gain:
                 taken += 1
                 yield longer
 
-    def _body(self, tests: tuple[AnyTest, ...], rows: Ints32) -> Body:
-        sums = self.slopes.sums(rows)
+    def _covered(self, test: AnyTest, rows: Ints32) -> Ints32:
+        return rows[self._mask(test)[rows]]
+
+    def _mask(self, test: AnyTest) -> Bools:
+        if test not in self._masks:
+            table = self.table
+            self._masks[test] = satisfied(test, lambda feature: (table.column(feature), int(table.count[feature])))
+        return self._masks[test]
+
+    def _body(self, tests: tuple[AnyTest, ...], rows: Ints32, sums: npt.NDArray[np.int64]) -> Body:
         return Body(tests, rows, sums, self.slopes.gain(sums, self.table.sign(tests)))
