@@ -90,6 +90,7 @@ class NativeEngine:
         n_jobs: int = 1,
         known: Any = None,
         limits: Mapping[str, float] | None = None,
+        like: NativeEngine | None = None,
     ) -> None:
         form = _exact_form(objective, len(table), truth.shape[1], int(weights.sum()))
         whole = truth
@@ -102,8 +103,10 @@ class NativeEngine:
         self.options = options
         self.deadline: float | None = None
         self.report: Report | None = None
-        self._engine = native.Engine(
-            values=_values(table),
+        self._limits = _limits(form, objective.negative) | dict(limits or {})
+        lent = like is not None and like.remaining == weights.sum() and like._limits == self._limits
+        self._engine: Any = native.Engine(
+            values=like._engine if like is not None and lent else _values(table),
             nominal=np.array([feature.kind == "nominal" for feature in table.features], dtype=np.uint8),
             truth=_labels(truth),
             known=known,
@@ -124,7 +127,7 @@ class NativeEngine:
             max_members=options.max_members,
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
-            limits=_limits(form, objective.negative) | dict(limits or {}),
+            limits=self._limits,
             **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
@@ -333,8 +336,12 @@ def make_engine(
     objective: Objective,
     options: GrowOptions,
     compute: Compute = ONE_THREAD,
+    like: Engine | None = None,
 ) -> Engine:
     """Return the fastest engine that can optimise the objective, or the one asked for; all give the same rules.
+
+    An engine `like` it, for the same table and weights, lends its columns if none of its examples has left, so that
+    they are sorted once.
 
     Examples
     --------
@@ -358,7 +365,8 @@ def make_engine(
     if kernels == "reference" or unknown_subset:
         return ReferenceEngine(table, truth, weights, objective, options, threads)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
-        return NativeEngine(table, truth, weights, objective, options, threads)
+        lender = like if isinstance(like, NativeEngine) else None
+        return NativeEngine(table, truth, weights, objective, options, threads, like=lender)
     logger.info("%s has no compiled search; growing rules with the NumPy kernels", objective)
     return ReferenceEngine(table, truth, weights, objective, options, threads)
 
