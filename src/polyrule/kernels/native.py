@@ -264,6 +264,8 @@ _COPIED_ROWS = 65_536
 """A table of so many rows is brought into column order."""
 _SORTED_ROWS = 16_384
 """Of a table of more rows, columns are counted in bins first where few bins hold a winner."""
+_BINNED_ROWS = 2048
+"""Covers of more of its rows, too."""
 _FIRST_LABELS = 2
 """From so many labels on the best first conditions are kept where a rule changes one or two labels."""
 
@@ -274,7 +276,9 @@ def _limits(form: FastForm, negative: bool) -> dict[str, float]:
     Bodies for presences by a measure that recall is part of are large, and few bins reach as far as the best of them.
     """
     large = form.kind == "singles" and not form.formula and form.den[4] > 0 and not negative
-    return {"sorted_rows": _SORTED_ROWS, "first_labels": _FIRST_LABELS} if large else {}
+    if not large:
+        return {}
+    return {"sorted_rows": _SORTED_ROWS, "binned_rows": _BINNED_ROWS, "first_labels": _FIRST_LABELS}
 
 
 @cache
