@@ -160,7 +160,11 @@ class PyEngine {
     read_truth(truth, state);
     read_known(known, state);
     const std::vector<bool> is_nominal(nominal.data(), nominal.data() + nominal.shape(0));
-    Columns columns = read_table(values, rows, is_nominal, limits, threads);
+    const PyEngine* lender = nullptr;
+    const bool lent = nb::try_cast(values, lender) && lender;
+    if (lent) keep_alive_ = lender->keep_alive_;
+    Columns columns =
+        lent ? lender->lend(state, is_nominal.size()) : read_table(values, rows, is_nominal, limits, threads);
     engine_ = std::make_unique<Engine>(std::move(columns), std::move(state), std::move(form), options, limits, threads);
   }
 
@@ -315,6 +319,15 @@ class PyEngine {
       return true;
     };
     return (read(DenseTable<Types>()) || ...);
+  }
+
+  // The columns for an engine of the same table and weights; as long as no row has left them.
+  Columns lend(const State& other, std::size_t columns) const {
+    const State& state = engine_->state();
+    if (engine_->columns().size() != columns || state.weights != other.weights ||
+        state.working_weight != state.total_weight)
+      throw nb::value_error("the columns of another table, or some of their rows, cannot be lent");
+    return engine_->columns();
   }
 
   static Columns read_table(const nb::object& values, std::size_t rows, const std::vector<bool>& nominal,

@@ -133,9 +133,10 @@ void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t 
   column.values.shrink_to_fit();
   if (column.shape != Shape::sorted) return;
   if (keep_values) {
-    column.own.assign(rows, std::nan(""));
-    for (const Entry& entry : sorted) column.own[entry.row] = entry.value;
-    column.dense = Numbers(std::as_const(column.own).data(), 1);
+    auto own = std::make_shared<std::vector<double>>(rows, std::nan(""));
+    for (const Entry& entry : sorted) (*own)[entry.row] = entry.value;
+    column.own = own;
+    column.dense = Numbers(column.own->data(), 1);
     std::vector<double>().swap(column.values);
   }
   for (std::size_t p = 0; p < sorted.size(); ++p)

@@ -100,12 +100,12 @@ struct Column {
   std::vector<Row> rows;       // sorted: with kStarts where a distinct value starts
   std::vector<double> values;  // of `rows`, where the table is sparse
   std::vector<Row> missing;
-  std::size_t below = 0;                 // listed rows with a value below the block's
-  std::vector<double> own;               // the values by row of a sparse column that is not mostly one value
-  std::vector<std::uint8_t> bins;        // by row
-  std::vector<double> cuts;              // bin b has the values up to cuts[b] and above cuts[b - 1]
-  double lowest = 0, highest = 0;        // in the working set
-  std::shared_ptr<const Bits> followed;  // the working set that sorted rows and the two above go by
+  std::size_t below = 0;                           // listed rows with a value below the block's
+  std::shared_ptr<const std::vector<double>> own;  // by row, the values of a sparse column that is not mostly one
+  std::vector<std::uint8_t> bins;                  // by row
+  std::vector<double> cuts;                        // bin b has the values up to cuts[b] and above cuts[b - 1]
+  double lowest = 0, highest = 0;                  // in the working set
+  std::shared_ptr<const Bits> followed;            // the working set that sorted rows and the two above go by
 
   double value_at(std::size_t place) const { return values.empty() ? dense[row_at(place)] : values[place]; }
   Row row_at(std::size_t place) const { return rows[place] & kEntry; }

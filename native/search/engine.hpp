@@ -42,6 +42,7 @@ class Engine {
 
   const State& state() const { return state_; }
   const Form& form() const { return form_; }
+  const Columns& columns() const { return columns_; }
 
   // The best rule; with a literal, the best rule with exactly that head. None if no literal has a true positive. Once
   // the deadline has passed (`watch.late`), the best body so far.

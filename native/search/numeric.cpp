@@ -78,11 +78,9 @@ void NumericSearch::over_columns(const Watch& watch, const Node& node, std::size
            [&](int worker, std::size_t i) { visit(worker, threads, order_[i]); });
 }
 
-// Offers the conditions of a node for some literals. `own_best` gets the largest value each of them was seen with, at
-// or above the level.
+// Offers the conditions of a node for some literals, on all columns or on some. `part` gets what each of them reaches.
 void NumericSearch::search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals,
-                                const Form& form, Shortlist& best, std::vector<Fraction>* own_best,
-                                const std::vector<char>* within) {
+                                const Form& form, Shortlist& best, Part* part, const std::vector<char>* within) {
   struct Worker {
     Lines lines;
     Sweep sweep;
@@ -102,7 +100,7 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
                               best,
                               best.level(),
                               {}});
-      if (own_best) worker->own.assign(literals.size(), Fraction{-1, 0});
+      if (part) worker->own.assign(literals.size(), Fraction{-1, 0});
       worker->sweep.set_level(worker->level);
     }
     if (threads > 1) {
@@ -115,13 +113,14 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
     }
     sweep_column(
         worker->lines, worker->sweep, node, column,
-        [&](Count tp) { return own_best || tp >= worker->best.least_tp(); },  // each literal's ties are wanted
+        [&](Count tp) { return part || tp >= worker->best.least_tp(); },  // each literal's ties are wanted
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
           if (weight < min_coverage_) return;
+          if (part) part->columns[column] = 1;
           BestLiterals met;
           for (const Passing& p : passing) {
             const Fraction here = literal_value(form, p.counts);
-            if (own_best && (worker->own[p.literal].den == 0 || compare(here, worker->own[p.literal]) > 0))
+            if (part && (worker->own[p.literal].den == 0 || compare(here, worker->own[p.literal]) > 0))
               worker->own[p.literal] = here;
             met.meet(here, p.counts.tp, literals[p.literal].label.label);
           }
@@ -138,12 +137,13 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
   });
   for (const auto& worker : workers)
     if (worker) best.merge(worker->best);
-  if (own_best)
-    for (std::size_t i = 0; i < literals.size(); ++i)
-      for (const auto& worker : workers)
-        if (worker && worker->own[i].den != 0 &&
-            ((*own_best)[i].den == 0 || compare(worker->own[i], (*own_best)[i]) > 0))
-          (*own_best)[i] = worker->own[i];
+  for (std::size_t i = 0; part && i < literals.size(); ++i) {
+    Fraction most{-1, 0};
+    for (const auto& worker : workers)
+      if (worker && worker->own[i].den != 0 && (most.den == 0 || compare(worker->own[i], most) > 0))
+        most = worker->own[i];
+    if (most.den != 0) part->reached.push_back({literals[i], most});
+  }
   if (within) return;
   // What the workers have seen of every literal bounds it in the nodes below.
   for (std::size_t i = 0; i < literals.size(); ++i) {
@@ -159,33 +159,32 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
   const std::size_t most = most_literals(node);
   Shortlist scout = best;  // true positives of one part say nothing, so ties with the level all count
   scout.forget_ties();
-  std::vector<Literal> seen;
-  std::vector<Fraction> own;
+  Part seen{{}, std::vector<char>(columns_.size(), 0)};
   std::vector<NodeLabel> rest = labels;
   for (bool first = true;; first = false) {
     rest = bounds_.ranked(rest, Target(form, scout.level()), node.leading);
     if (rest.empty()) break;
+    // Of many literals those of the head come first and alone: few others reach what they do with one more condition.
+    const bool leads = first && !node.is_root() && literals_of(rest).size() > kLanes;
+    const std::size_t alone = leads ? node.leading.size() : rest.size();
     std::vector<NodeLabel> part;
-    std::size_t taken = 0;
-    for (; taken < rest.size() && (part.empty() || literals_of(part).size() + 2 <= most); ++taken)
-      part.push_back(rest[taken]);
+    for (std::size_t i = 0; i < std::min(alone, rest.size()); ++i) {
+      if (!part.empty() && literals_of(part).size() + 2 > most) break;
+      part.push_back(rest[i]);
+    }
     const std::vector<Literal> literals = literals_of(part);
-    if (first && taken == rest.size()) return search_part(watch, node, literals, form, best, nullptr, nullptr);
-    rest.erase(rest.begin(), rest.begin() + std::ptrdiff_t(taken));
-    std::vector<Fraction> values(literals.size(), Fraction{-1, 0});
-    search_part(watch, node, literals, form, scout, &values, nullptr);
-    seen.insert(seen.end(), literals.begin(), literals.end());
-    own.insert(own.end(), values.begin(), values.end());
+    if (first && part.size() == rest.size()) return search_part(watch, node, literals, form, best, nullptr, nullptr);
+    rest.erase(rest.begin(), rest.begin() + std::ptrdiff_t(part.size()));
+    search_part(watch, node, literals, form, scout, &seen, nullptr);
   }
   // True positives of all literals together decide between ties.
   std::vector<Literal> winners;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (own[i].den != 0 && compare(own[i], scout.level()) >= 0) winners.push_back(seen[i]);
+  for (const auto& [literal, value] : seen.reached)
+    if (compare(value, scout.level()) >= 0) winners.push_back(literal);
   if (winners.empty()) return;
-  const std::vector<char> all(columns_.size(), 1);  // the parts have noted the bounds
   Shortlist found = best;
   found.raise(scout.level());
-  search_part(watch, node, winners, form, found, nullptr, &all);
+  search_part(watch, node, winners, form, found, nullptr, &seen.columns);
   best.merge(found);
 }
 

@@ -25,13 +25,20 @@ class NumericSearch : public Searcher {
   bool search(const Query& query, Shortlist& best) override;
 
  private:
+  // What parts of the literals reach: the largest value each was seen with, at or above the level, and on which columns
+  // that was.
+  struct Part {
+    std::vector<std::pair<Literal, Fraction>> reached;
+    std::vector<char> columns;
+  };
+
   void search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
                        Shortlist& best);
   void search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels, const Form& form,
                     Shortlist& best);
   void find_first(const Watch& watch, const Node& root, const Form& form, const std::vector<Literal>& literals);
   void search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals, const Form& form,
-                   Shortlist& best, std::vector<Fraction>* own_best, const std::vector<char>* within);
+                   Shortlist& best, Part* part, const std::vector<char>* within);
   template <class Visit>
   void over_columns(const Watch& watch, const Node& node, std::size_t literals, Visit&& visit);
   std::size_t most_literals(const Node& node) const;

@@ -17,17 +17,23 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
     top[k] = fill<Some>(std::numeric_limits<Lane>::lowest() / 4);
     bottom[k] = fill<Some>(std::numeric_limits<Lane>::max() / 4);
   }
-  // One step past the end, so that the look at the end is the same code.
-  for (std::size_t i = 0; i < size + (at_end ? 1 : 0); ++i) {
-    if (i == size || (i != 0 && (list[i] & kStarts)))
-      for (std::size_t k = 0; k < Width; ++k) {
-        top[k] = select(sum[k] > top[k], sum[k], top[k]);
-        bottom[k] = select(sum[k] < bottom[k], sum[k], bottom[k]);
-      }
-    if (i == size) break;
-    const Lane* add = table + std::size_t(list[i] & kEntry) * stride;
+  const auto look = [&](const Some& counts) {
+    for (std::size_t k = 0; k < Width; ++k) {
+      top[k] = larger(select(counts, sum[k], top[k]), top[k]);
+      bottom[k] = smaller(select(counts, sum[k], bottom[k]), bottom[k]);
+    }
+  };
+  const auto step = [&](std::uint32_t entry) {
+    const Lane* add = table + std::size_t(entry & kEntry) * stride;
     for (std::size_t k = 0; k < Width; ++k) sum[k] += load<Some>(add + k * Count);
+  };
+  // Whether a row starts a value is anybody's guess where there are two or three rows of each: no branch depends on it.
+  if (size > 0) step(list[0]);
+  for (std::size_t i = 1; i < size; ++i) {
+    look(fill<Some>(-static_cast<Lane>(list[i] >> 31)));
+    step(list[i]);
   }
+  if (at_end) look(fill<Some>(Lane(-1)));
   for (std::size_t k = 0; k < Width; ++k) {
     store(high + k * Count, top[k]);
     store(low + k * Count, bottom[k]);

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bytes, Floats, Ints, Words
-from polyrule.data.table import Table
+from polyrule.data.table import Table, places
 from polyrule.data.targets import read_target
 from polyrule.errors import DataError
 
@@ -148,12 +148,12 @@ def _row_hashes(table: Table, labels: Bytes, weights: Floats | Ints, *, ranked: 
             stored = slice(values.indptr[number], values.indptr[number + 1])
             rows, column = values.indices[stored], np.append(values.data[stored], 0.0)
             if ranked:
-                column = _ranks(column if len(rows) < len(table) else column[:-1], column)
+                column = places(column) if len(rows) < len(table) else np.append(places(column[:-1]), 0.0)
             hashes = _hashed(column, key)
             seen[rows] += hashes[:-1] - hashes[-1]
             zeros += hashes[-1]
         elif ranked:
-            seen += table.apply(number, partial(_hashed_ranks, table.spans(number)[1], key))
+            seen += table.apply_to_places(number, partial(_hashed, key=key))
         else:
             seen += table.apply(number, partial(_hashed, key=key))
     seen += zeros + _hashed(weights, keys[-1])
@@ -161,16 +161,6 @@ def _row_hashes(table: Table, labels: Bytes, weights: Floats | Ints, *, ranked: 
     for column, key in zip(labels.T, keys[width:], strict=False):
         told += _hashed(column, key)
     return seen, told
-
-
-def _ranks(known: Floats, column: Floats) -> Floats:
-    """Places of values among the distinct ones that are known: rules do not see how far apart two numbers are."""
-    distinct = np.unique(known[~np.isnan(known)])
-    return np.where(np.isnan(column), np.nan, np.searchsorted(distinct, column))
-
-
-def _hashed_ranks(known: Floats, key: np.uint64, column: Floats) -> Hashes:
-    return _hashed(_ranks(known, column), key)
 
 
 def _hashed(values: Array, key: np.uint64) -> Hashes:

@@ -228,6 +228,10 @@ class Table:
         """
         return function(self.column(index))
 
+    def apply_to_places(self, index: int, function: Callable[[Floats], Array]) -> Array:
+        """Return what a function says of the place of every value among those of its column; see `places`."""
+        return function(places(self.column(index)))
+
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest of the values that a column does not tell apart, ascending, and how often they occur.
 
@@ -321,6 +325,21 @@ def as_array(values: Any, ragged: str) -> Array:
     except ValueError as problem:
         raise DataError(ragged) from problem
     return array
+
+
+def places(values: Floats) -> Floats:
+    """Return the place of every value among the distinct ones, ascending: rules do not see how far apart two are.
+
+    Examples
+    --------
+    >>> places(np.array([7.0, -0.0, np.nan, 0.0, 9.0]))
+    array([ 1.,  0., nan,  0.,  2.])
+    """
+    order = np.argsort(values)
+    ascending, found = values[order], np.empty(len(values))
+    found[order] = np.cumsum(np.append(0, ascending[1:] != ascending[:-1])[: len(values)])
+    found[np.isnan(values)] = np.nan
+    return found
 
 
 def as_kept(array: Array) -> Array:

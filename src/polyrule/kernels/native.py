@@ -90,6 +90,7 @@ class NativeEngine:
         n_jobs: int = 1,
         known: Any = None,
         limits: Mapping[str, float] | None = None,
+        like: NativeEngine | None = None,
     ) -> None:
         form = _exact_form(objective, len(table), truth.shape[1], int(weights.sum()))
         whole = truth
@@ -102,8 +103,10 @@ class NativeEngine:
         self.options = options
         self.deadline: float | None = None
         self.report: Report | None = None
-        self._engine = native.Engine(
-            values=_values(table),
+        self._limits = _limits(form, objective.negative) | dict(limits or {})
+        lent = like is not None and like.remaining == weights.sum() and like._limits == self._limits
+        self._engine: Any = native.Engine(
+            values=like._engine if like is not None and lent else _values(table),
             nominal=np.array([feature.kind == "nominal" for feature in table.features], dtype=np.uint8),
             truth=_labels(truth),
             known=known,
@@ -124,7 +127,7 @@ class NativeEngine:
             max_members=options.max_members,
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
-            limits=_limits(form, objective.negative) | dict(limits or {}),
+            limits=self._limits,
             **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
@@ -261,6 +264,10 @@ _COPIED_ROWS = 65_536
 """A table of so many rows is brought into column order."""
 _SORTED_ROWS = 16_384
 """Of a table of more rows, columns are counted in bins first where few bins hold a winner."""
+_BINNED_ROWS = 2048
+"""Covers of more of its rows, too."""
+_FIRST_LABELS = 2
+"""From so many labels on the best first conditions are kept where a rule changes one or two labels."""
 
 
 def _limits(form: FastForm, negative: bool) -> dict[str, float]:
@@ -269,7 +276,9 @@ def _limits(form: FastForm, negative: bool) -> dict[str, float]:
     Bodies for presences by a measure that recall is part of are large, and few bins reach as far as the best of them.
     """
     large = form.kind == "singles" and not form.formula and form.den[4] > 0 and not negative
-    return {"sorted_rows": _SORTED_ROWS} if large else {}
+    if not large:
+        return {}
+    return {"sorted_rows": _SORTED_ROWS, "binned_rows": _BINNED_ROWS, "first_labels": _FIRST_LABELS}
 
 
 @cache
@@ -331,8 +340,12 @@ def make_engine(
     objective: Objective,
     options: GrowOptions,
     compute: Compute = ONE_THREAD,
+    like: Engine | None = None,
 ) -> Engine:
     """Return the fastest engine that can optimise the objective, or the one asked for; all give the same rules.
+
+    An engine `like` it, for the same table and weights, lends its columns if none of its examples has left, so that
+    they are sorted once.
 
     Examples
     --------
@@ -356,7 +369,8 @@ def make_engine(
     if kernels == "reference" or unknown_subset:
         return ReferenceEngine(table, truth, weights, objective, options, threads)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
-        return NativeEngine(table, truth, weights, objective, options, threads)
+        lender = like if isinstance(like, NativeEngine) else None
+        return NativeEngine(table, truth, weights, objective, options, threads, like=lender)
     logger.info("%s has no compiled search; growing rules with the NumPy kernels", objective)
     return ReferenceEngine(table, truth, weights, objective, options, threads)
 

@@ -182,6 +182,8 @@ class Composition:
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         usual, least = self.learner.growing, Fraction(self._least) * self.scale
         growing = replace(usual, min_coverage=max(exact_number(usual.min_coverage), least))
+        engine: Engine | None = None
+        sorted_table: Table | None = None
         for truth, table, measure, body in self._tasks(versions, measures):
             longest = int(np.clip(_GROWN_CELLS // self.truth.size, *_LONGEST_LIST))
             longest = longest if self.real is None else _LONGEST_MIXED
@@ -189,7 +191,8 @@ class Composition:
             learning = Learning(options, self.scale, self.callback, truth.shape[1])
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False), growing=growing)
-            engine = learner.engine(table, truth, self.weights, self.scale)
+            like = engine if table is sorted_table else None
+            engine, sorted_table = learner.engine(table, truth, self.weights, self.scale, like=like), table
             learning.run(engine, _patient(engine, self._least), int(self.weights.sum()))
             pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):

@@ -315,8 +315,9 @@ class Learner:
         weights: Ints,
         scale: Fraction = Fraction(1),
         growing: GrowOptions | None = None,
+        like: Engine | None = None,
     ) -> Engine:
-        """Return the engine that grows rules for this data.
+        """Return the engine that grows rules for this data; one for the same table may lend its columns (`like`).
 
         It counts in units of `scale` examples; whatever speaks of a number of examples is brought to these units here.
         """
@@ -326,7 +327,7 @@ class Learner:
             table = table.decoded() if few else table.packed(truth, weights)
         if isinstance(table, Packed):
             return counted_engine(table, objective, options, self.counting, self.compute)
-        return make_engine(table, truth, weights, objective, options, self.compute)
+        return make_engine(table, truth, weights, objective, options, self.compute, like)
 
 
 def _known_weight(table: Table | Packed, truth: Any, weights: Ints, label: int, total: int) -> tuple[int, int]:

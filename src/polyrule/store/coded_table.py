@@ -40,6 +40,20 @@ class CodedTable(Table):
         """Return what a function says of the largest value of every example's bin."""
         return np.asarray(function(np.append(self.bins[index].highs, np.nan))[self.values[:, index]])
 
+    def apply_to_places(self, index: int, function: Callable[[Floats], Array]) -> Array:
+        """Return what a function says of the place of every example's bin among those that occur.
+
+        Examples
+        --------
+        >>> bins = Bins(np.array([1.0, 3.0, 5.0]), np.array([2.0, 4.0, 9.0]))
+        >>> table = CodedTable(np.array([[0], [2], [3]], dtype=np.uint8), (Feature("x"),), (bins,))
+        >>> table.apply_to_places(0, np.asarray)
+        array([ 0.,  1., nan])
+        """
+        codes = self.values[:, index]
+        occurs = np.bincount(codes, minlength=len(self.bins[index]) + 1)[: len(self.bins[index])] > 0
+        return np.asarray(function(np.append(np.cumsum(occurs) - 1.0, np.nan))[codes])
+
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest value of every bin that occurs in a column, and how often it does."""
         bins = self.bins[index]
