@@ -12,21 +12,18 @@
 #include "core/bits.hpp"
 #include "core/lanes.hpp"
 #include "core/parallel.hpp"
+#include "slopes.h"
 
 namespace polyrule {
 namespace {
+
+using namespace polyrule_slopes;
 
 using Sum = double;                               // whole numbers
 using Part = std::int32_t;                        // sums of so few rows that they fit
 constexpr std::size_t kEight = 8, kSixteen = 16;  // labels are added up eight at a time, each with two slopes
 
 enum Test : std::uint8_t { at_most = 0, above = 1, category = 2 };
-
-// Which sign the weights of a body must have once it tests a threshold of a feature: 1, -1, or 0 for any.
-constexpr int kForbidden = 2;
-inline int sign_with(int sign, int wanted) {
-  return wanted == 0 || wanted == sign ? sign : sign == 0 ? wanted : kForbidden;
-}
 
 // The loops that take the time, compiled for several processors. Whole numbers and single operations: no version can
 // come to other results. All lengths are multiples of eight, those of pairs of sums multiples of sixteen.
@@ -75,23 +72,15 @@ POLYRULE_VECTOR_CLONES void move(Sum* __restrict to, Sum* __restrict away, const
 
 POLYRULE_VECTOR_CLONES void values(const Sum* __restrict g, const Sum* __restrict h, const double* __restrict inverse,
                                    std::size_t count, double ridge, double cost, double* __restrict value) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const double free = h[i] - h[i] * h[i] * inverse[i];  // what an intercept cannot take over
-    value[i] = std::max(g[i] * g[i] / (free + ridge) * 0.5 - cost, 0.0);
-  }
+  for (std::size_t i = 0; i < count; ++i) value[i] = gain_of(g[i], h[i], inverse[i], ridge, cost);
 }
 
-// Only weights of one sign: a label whose gradient asks for the other gains nothing.
 POLYRULE_VECTOR_CLONES void keep_sign(const Sum* __restrict g, std::size_t count, double sign,
                                       double* __restrict value) {
-  for (std::size_t i = 0; i < count; ++i) value[i] = g[i] * sign < 0 ? value[i] : 0.0;
+  for (std::size_t i = 0; i < count; ++i) value[i] = signed_gain(value[i], g[i], sign);
 }
 
-inline double sum_of_eight(const double* v) {
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-}
-
-// The same for remembered gains, `apart` from label to label, of many conditions.
+// Eight labels of remembered gains, `apart` from label to label, of many conditions: in the order of `sum_of_eight`.
 POLYRULE_VECTOR_CLONES void add_eight(double* __restrict to, const double* __restrict from, std::size_t apart,
                                       std::size_t count) {
   const double *a = from, *b = a + apart, *c = b + apart, *d = c + apart;

@@ -14,56 +14,16 @@
 
 #include "core/bits.hpp"
 #include "core/parallel.hpp"
+#include "slopes.h"
 
 namespace polyrule {
 namespace {
 
-using Whole = std::int64_t;
+using namespace polyrule_slopes;
 
 constexpr std::size_t kBlock = 512;             // rows at a time: their numbers stay in the nearest cache
 constexpr std::size_t kEight = 8, kWays = 256;  // rules at a time, and in how many ways eight of them may cover a row
-constexpr double kMagic = 6755399441055744.0;   // 1.5 * 2^52: adding it rounds to a whole number
 constexpr double kLeastCurvature = 1e-9;        // keeps the matrix of a rule without effect regular
-constexpr double kFarthest = 690;               // beyond it exp(-x) counts as exp(-690)
-constexpr double kFinest = 0x1p44;              // units that a number is rounded to before it is weighed
-
-POLYRULE_INLINE Whole rounded(double value) {
-  return std::bit_cast<Whole>(value + kMagic) - std::bit_cast<Whole>(kMagic);
-}
-
-// What a row of a weight contributes, in units: rounded before it is multiplied, so that a weight of two is two rows.
-class Contribution {
- public:
-  explicit Contribution(double unit) : fine_(std::min(unit, kFinest)), coarse_(unit / fine_) {}
-  POLYRULE_INLINE Whole operator()(double weight, double value) const {
-    return rounded(weight * coarse_ * ((fine_ * value + kMagic) - kMagic));
-  }
-
- private:
-  double fine_, coarse_;
-};
-
-// exp(-x) for x >= 0 by a power of two and a Taylor series of degree 13: a unit in the last place at most.
-POLYRULE_INLINE double falling(double x) {
-  const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
-  const double rest = (-x - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10;
-  double sum = 1.6059043836821613e-10;
-  sum = sum * rest + 2.08767569878681e-09;
-  sum = sum * rest + 2.505210838544172e-08;
-  sum = sum * rest + 2.755731922398589e-07;
-  sum = sum * rest + 2.7557319223985893e-06;
-  sum = sum * rest + 2.48015873015873e-05;
-  sum = sum * rest + 0.0001984126984126984;
-  sum = sum * rest + 0.001388888888888889;
-  sum = sum * rest + 0.008333333333333333;
-  sum = sum * rest + 0.041666666666666664;
-  sum = sum * rest + 0.16666666666666666;
-  sum = sum * rest + 0.5;
-  sum = sum * rest + 1.0;
-  sum = sum * rest + 1.0;
-  const Whole power = std::bit_cast<Whole>(turned) - std::bit_cast<Whole>(kMagic) + 1023;
-  return sum * std::bit_cast<double>(power << 52);
-}
 
 // Notes which rows a rule covers, by its bit.
 POLYRULE_VECTOR_CLONES void note_way(std::uint8_t* __restrict ways, const std::uint8_t* __restrict cover,
@@ -100,7 +60,7 @@ POLYRULE_VECTOR_CLONES void fall(const double* __restrict scores, double* __rest
 
 POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, const double* __restrict away,
                                            double* __restrict chances, std::size_t rows) {
-  for (std::size_t r = 0; r < rows; ++r) chances[r] = (scores[r] >= 0 ? 1.0 : away[r]) / (1.0 + away[r]);
+  for (std::size_t r = 0; r < rows; ++r) chances[r] = chance_of(scores[r], away[r]);
 }
 
 POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const float* __restrict targets,

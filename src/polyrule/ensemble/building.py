@@ -172,8 +172,9 @@ class Builder:
             memory = self._memories.setdefault(price, new_memory(self.table, solver.support.shape[1]))
             gradient, curvature = solver.slopes
             priced = Slopes.of(
-                gradient, curvature, solver.scale, self.options.gain_ridge, price, solver.versions, memory
-            )
+                gradient, curvature, solver.scale, self.options.gain_ridge, price, solver.versions, memory,
+                self._growth.compute,
+            )  # fmt: skip
             body = self._grown(priced)
             if body is None:
                 continue

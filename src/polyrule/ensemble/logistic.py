@@ -130,9 +130,9 @@ class Logistic:
 
     def descents(self, labels: Ints, coefficients: Matrix, support: Bools) -> Matrix:
         """Derivatives of each label's loss by the weights in the support; 0 elsewhere."""
-        if self.compute.compiled is not None:
+        if self.compute.through_rows is not None:
             given = self._given(labels, coefficients, support)
-            flat = self.compute.compiled.logistic_descents(*given, self.unit, self.compute.threads)
+            flat = self.compute.through_rows.logistic_descents(*given, self.unit, self.compute.threads)
             return np.asarray(flat).reshape(coefficients.shape)
         found = np.zeros(coefficients.shape, dtype=np.int64)
         for place, label in enumerate(labels.tolist()):
@@ -145,8 +145,8 @@ class Logistic:
 
     def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
         """Second derivatives of each label's loss by the weights in its support."""
-        if self.compute.compiled is not None:
-            flat = self.compute.compiled.logistic_curvatures(
+        if self.compute.through_rows is not None:
+            flat = self.compute.through_rows.logistic_curvatures(
                 *self._given(labels, coefficients, support), self.unit, self.compute.threads
             )
             sizes = support.sum(axis=0).tolist()
@@ -167,9 +167,9 @@ class Logistic:
         self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, curvature: Ints32
     ) -> None:
         """Write first and second derivatives by every score, in units of 1 / `scale`, into the labels' columns."""
-        if self.compute.compiled is not None:
+        if self.compute.through_rows is not None:
             given = self._given(labels, coefficients, support)
-            self.compute.compiled.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
+            self.compute.through_rows.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
             return
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])

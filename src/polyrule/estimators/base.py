@@ -33,6 +33,7 @@ from polyrule.model.predict import predict as run_rules
 from polyrule.model.predict import predict_proba as rule_probabilities
 from polyrule.native import warn_if_slow
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
+from polyrule.scale.device import heeding_memory
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
@@ -318,7 +319,8 @@ class RuleClassifier(RuleEstimator):
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
-        model, reason = self._learn(training, counting, start)
+        with heeding_memory():
+            model, reason = self._learn(training, counting, start)
         model = with_gaps(model, training.table)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training, model_=model, stopped_reason_=reason)
