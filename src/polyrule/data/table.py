@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Bools, Floats, Ints
+from polyrule.arrays import Array, Bools, Floats, Ints, Words
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
@@ -227,6 +227,20 @@ class Table:
         array([1., 2.])
         """
         return function(self.column(index))
+
+    def added(self, function: Callable[[Floats, Any], Words], keys: Words) -> Words:
+        """Return per example the sum, modulo 2**64, of what a function says of its values and the keys of the columns.
+
+        Examples
+        --------
+        >>> say = lambda column, key: column.astype(np.uint64) * key
+        >>> Table.from_array([[1.0, 2.0], [3.0, 4.0]]).added(say, np.array([10, 1], dtype=np.uint64))
+        array([12, 34], dtype=uint64)
+        """
+        found = np.zeros(len(self), dtype=np.uint64)
+        for number, key in enumerate(keys):
+            found += function(self.column(number), key)
+        return found
 
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest of the values that a column does not tell apart, ascending, and how often they occur.

@@ -17,6 +17,7 @@ from polyrule.data.table import Table
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
 from polyrule.model import RuleList
+from polyrule.model.bodies import weighed
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, GroupCondition, NumericCondition
@@ -77,7 +78,7 @@ def _list_counts(examples: Examples, model: RuleList) -> Ints:
 
 def _coverage(examples: Examples, model: RuleEnsemble) -> Ints:
     table, _, weights = examples
-    return np.asarray(weights @ model.fired(table.decoded(used_features(model.rules))).astype(np.int64))
+    return weighed(model.fired(table.decoded(used_features(model.rules))), weights)
 
 
 def _pieces(training: TrainingData) -> Iterator[Examples]:

@@ -229,6 +229,13 @@ def covers(bodies: FlatBodies, values: Any) -> Bools:
     return found.view(np.bool_)
 
 
+def weighed(covered: Bools, weights: Ints) -> Ints:
+    """Return the weight of the examples that each rule covers; unit weights, by far the commonest, are counted."""
+    if (weights == 1).all():
+        return np.asarray(np.count_nonzero(covered, axis=0))
+    return np.asarray(weights @ covered.astype(np.int64))
+
+
 def covers_flat(bodies: FlatBodies, values: Any) -> Bools:
     """NumPy definition of `covers`."""
     found = np.zeros((int(values.shape[0]), bodies.rules), dtype=np.bool_)

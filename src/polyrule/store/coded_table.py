@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
+from polyrule.data.lookup import looked_up
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
@@ -39,6 +40,12 @@ class CodedTable(Table):
     def apply(self, index: int, function: Callable[[Floats], Array]) -> Array:
         """Return what a function says of the largest value of every example's bin."""
         return np.asarray(function(np.append(self.bins[index].highs, np.nan))[self.values[:, index]])
+
+    def added(self, function: Callable[[Floats, Any], Words], keys: Words) -> Words:
+        """Return per example the sum of what a function says of its values and keys; it is asked about bins only."""
+        values = np.concatenate([part for bins in self.bins for part in (bins.highs, [np.nan])])
+        sizes = self._missing + 1
+        return looked_up(self.values.T, function(values, np.repeat(keys, sizes)), sizes)
 
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest value of every bin that occurs in a column, and how often it does."""
