@@ -8,6 +8,7 @@
 #include "bindings/bindings.hpp"
 #include "ensemble/gain.hpp"
 #include "ensemble/logistic.hpp"
+#include "ensemble/memory.hpp"
 
 namespace polyrule {
 namespace {
@@ -44,8 +45,9 @@ auto py_best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1
                         const Array<std::int8_t, 1>& direction, const Array<std::int32_t, 1>& forbidden,
                         const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
                         const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& judges,
-                        const Array<std::int64_t, 1>& root, const Array<std::int64_t, 2>& offset, double ridge,
-                        double cost, int sign, Memory* memory, const Array<std::int64_t, 1>& versions, int threads) {
+                        const Array<std::int64_t, 1>& chosen, const Array<std::int64_t, 1>& root,
+                        const Array<std::int64_t, 2>& offset, double ridge, double cost, int sign, Memory* memory,
+                        const Array<std::int64_t, 1>& versions, int threads) {
   const Slopes slopes = checked(gradient, curvature);
   const std::size_t features = slot.shape(0), labels = slopes.labels, examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
@@ -55,25 +57,34 @@ auto py_best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1
   if (offset.shape(0) != 2 || offset.shape(1) != labels)
     throw nb::value_error("offset needs a gradient and a curvature per label");
   check_rows(rows, examples);
-  for (std::size_t i = 0; i < judges.shape(0); ++i)
+  if (judges.shape(0) == 0) throw nb::value_error("some label must judge");
+  for (std::size_t i = 0; i < judges.shape(0); ++i) {
     if (judges.data()[i] < 0 || static_cast<std::size_t>(judges.data()[i]) >= labels)
       throw nb::index_error("no such label");
-  if (memory && (rows.shape(0) != examples || versions.shape(0) != labels))
-    throw nb::value_error("only gains of all rows are remembered, with a version per label");
+    if (i > 0 && judges.data()[i] <= judges.data()[i - 1]) throw nb::value_error("labels must ascend");
+  }
+  for (std::size_t i = 0; i < chosen.shape(0); ++i)
+    if (chosen.data()[i] < 0 || static_cast<std::size_t>(chosen.data()[i]) >= features)
+      throw nb::index_error("no such feature");
+  if (versions.shape(0) != labels) throw nb::value_error("one version per label is needed");
   const Bins bins{dense.data(),     slot.data(),      count.data(),       nominal.data(),
                   usual.data(),     starts.data(),    listed_rows.data(), listed_codes.data(),
                   direction.data(), forbidden.data(), examples,           features};
-  const Asked asked{rows.data(), rows.shape(0), judges.data(), judges.shape(0), root.data(), offset.data(),
-                    ridge,       cost,          sign};
+  const Asked asked{rows.data(),   rows.shape(0),
+                    judges.data(), judges.shape(0),
+                    chosen.data(), chosen.shape(0),
+                    root.data(),   offset.data(),
+                    ridge,         cost,
+                    sign};
   std::vector<Best> best;
   {
     const nb::gil_scoped_release release;
     best = best_conditions(bins, slopes, asked, memory, versions.data(), threads);
   }
-  std::vector<double> gains(features);
-  std::vector<std::int32_t> cuts(features);
-  std::vector<std::uint8_t> tests(features);
-  for (std::size_t f = 0; f < features; ++f) gains[f] = best[f].gain, cuts[f] = best[f].bin, tests[f] = best[f].test;
+  std::vector<double> gains;
+  std::vector<std::int32_t> cuts;
+  std::vector<std::uint8_t> tests;
+  for (const Best& found : best) gains.push_back(found.gain), cuts.push_back(found.bin), tests.push_back(found.test);
   return std::make_tuple(give(std::move(gains)), give(std::move(cuts)), give(std::move(tests)));
 }
 
@@ -174,7 +185,8 @@ void register_ensemble(nb::module_& m) {
   nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &py_best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
         "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "curvature"_a,
-        "judges"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "memory"_a.none(), "versions"_a, "threads"_a);
+        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "memory"_a.none(), "versions"_a,
+        "threads"_a);
   m.def("slope_sums", &py_slope_sums, "gradient"_a, "curvature"_a, "rows"_a);
   m.def("logistic_descents", &py_logistic_descents, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
         "support"_a, "unit"_a, "threads"_a);

@@ -34,12 +34,16 @@ struct Slopes {
 struct Asked {
   const std::int32_t* rows;
   std::size_t count;
-  const std::int64_t* judges;
+  const std::int64_t* judges;  // ascending
   std::size_t wide;
+  const std::int64_t* features;  // that are searched
+  std::size_t chosen;
   const std::int64_t *root, *offset;  // per label: curvature of all rows; [2][labels] of rows that are covered anyway
   double ridge, cost;
   int sign;  // that the weights of the body must have, 0 for any
 };
+
+class Memory;
 
 // A feature's best condition; a negative gain where there is none.
 struct Best {
@@ -52,19 +56,7 @@ struct Best {
   }
 };
 
-// What each label gained by every condition when all rows were looked at last. After a rule only the labels of its head
-// have other gradients than before; the gains of the others are still right.
-struct Memory {
-  std::vector<double> gains;           // [labels][conditions]
-  std::vector<std::int64_t> versions;  // per label, of the gradients that the gains were made from; -1 for none
-  double ridge = 0, cost = 0;
-
-  // Returns the labels whose gains have to be made afresh.
-  std::vector<std::int64_t> renew(const std::int64_t* now, std::size_t labels, std::size_t conditions, double new_ridge,
-                                  double new_cost);
-};
-
-// Per feature the best condition, the first of equals. With a memory all labels judge, in all rows.
+// Per chosen feature the best condition, the first of equals. Where there is a memory, sums per bin are taken from it.
 std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, Memory* memory,
                                   const std::int64_t* versions, int threads);
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -153,16 +155,35 @@ def test_what_is_remembered_of_labels_that_did_not_change_changes_nothing(seed: 
         plain = fixed(gradient, chance * (1 - chance), 1.0, cost)
         keeping = Slopes.of(plain.gradient, plain.curvature, plain.scale, 1.0, cost, versions.copy(), memory)
         fresh = best_conditions(binned, every, plain, Compute(threads, "native"))
-        found = best_conditions(binned, every, keeping, Compute(threads, "native"), whole=True)
+        found = best_conditions(binned, every, keeping, Compute(threads, "native"))
         for mine, other in zip((found.gain, found.bin, found.kind), (fresh.gain, fresh.bin, fresh.kind), strict=True):
             assert np.array_equal(mine, other)
 
 
 @needs_native
-def test_only_gains_of_all_rows_are_remembered() -> None:
-    binned, slopes, rows = world(1)
-    memory = new_memory(binned, 3)
-    keeping = Slopes.of(slopes.gradient, slopes.curvature, slopes.scale, 1.0, 0.0, np.ones(3, dtype=np.int64), memory)
-    best_conditions(binned, np.arange(binned.rows, dtype=np.int32), keeping, whole=True)
-    part, again = best_conditions(binned, rows, keeping), best_conditions(binned, rows, slopes)
-    assert np.array_equal(part.gain, again.gain)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([3, 20, 40]))
+@settings(max_examples=60, deadline=None)
+def test_sums_that_follow_from_others_are_those_that_would_be_counted(seed: int, threads: int, labels: int) -> None:
+    """Rows are divided and joined as a search does, and asked about by some labels and features."""
+    rng = np.random.default_rng(seed)
+    binned, slopes, _ = world(seed, labels=labels)
+    versions, gradient = np.zeros(labels, dtype=np.int64), slopes.gradient.copy()
+    asked = [np.ones(binned.rows, dtype=bool)]
+    kept = new_memory(binned, labels)
+    for _ in range(40):
+        if rng.random() < 0.1:
+            changed = rng.integers(labels)
+            versions[changed] += 1
+            gradient[:, changed] *= -2
+        slopes = dataclasses.replace(slopes, gradient=gradient, versions=versions.copy(), memory=kept)
+        one, other = (asked[place] for place in rng.integers(len(asked), size=2))
+        part = one & (rng.random(binned.rows) < rng.choice([0.1, 0.5, 0.9]))
+        chosen = [one, other, part, one & ~part, one & ~other, one | part, other | part][rng.integers(7)]
+        asked.append(chosen)
+        judges = None if rng.random() < 0.3 else np.unique(rng.integers(labels, size=6))
+        some = np.arange(len(binned.slot)) if rng.random() < 0.6 else np.unique(rng.integers(len(binned.slot), size=2))
+        rows = np.flatnonzero(chosen).astype(np.int32)
+        reference = reference_best_conditions(binned.only(some.tolist()), rows, slopes, judges=judges)
+        found = best_conditions(binned, rows, slopes, Compute(threads, "native"), some, judges=judges)
+        for name in ("gain", "bin", "kind"):
+            assert np.array_equal(getattr(found, name), getattr(reference, name)), name

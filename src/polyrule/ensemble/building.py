@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +105,7 @@ class Builder:
             options.grown + len(kept) + 1,
             compute,
         )
-        self._memories: dict[float, Any] = {}
+        self._memory = new_memory(self.table, self.solver.support.shape[1])
         self.bodies: list[Body] = []
         self.stopped = False
         self._kept = len(kept)
@@ -128,7 +127,7 @@ class Builder:
                 break
         self._thin_out()
         self._exchange()
-        self._memories.clear()
+        self._memory = None
         self.solver.forget_slopes()
         self.solver.solve(steps=10)
 
@@ -169,12 +168,10 @@ class Builder:
         solver = self.solver
         # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
-            memory = self._memories.setdefault(price, new_memory(self.table, solver.support.shape[1]))
             gradient, curvature = solver.slopes
-            priced = Slopes.of(
-                gradient, curvature, solver.scale, self.options.gain_ridge, price, solver.versions, memory,
-                self._growth.compute,
-            )  # fmt: skip
+            ridge, memory = self.options.gain_ridge, self._memory
+            given = (gradient, curvature, solver.scale, ridge, price, solver.versions, memory, self._growth.compute)
+            priced = Slopes.of(*given)
             body = self._grown(priced)
             if body is None:
                 continue

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints32
+from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
 from polyrule.native import ONE_THREAD, Compute, native
 
-_LARGEST_MEMORY = 4_000_000  # gains
+_LARGEST_MEMORY = 4_000_000  # sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,8 @@ class Slopes:
     versions : ndarray of int64
         Per label, a number that changes whenever its gradients do.
     memory : GainMemory or None
-        What the compiled search remembers of the gains in all rows from one rule to the next; it belongs to one table
-        and one solver. The result does not depend on it.
+        Which sums the compiled search keeps, from question to question and of all rows from rule to rule; it belongs
+        to one table and one solver. The result does not depend on it.
     compute : Compute
         Where the gradients are, and who adds them up.
     """
@@ -130,7 +130,7 @@ def native_kernel() -> Any:
 
 
 def new_memory(table: BinnedTable, labels: int) -> Any:
-    """Return an empty memory for the gains in all rows; None where it would be too large, or nothing is compiled."""
+    """Return an empty memory for sums per bin; None where it would be too large, or nothing is compiled."""
     cells = labels * 2 * int(table.count.sum(dtype=np.int64))
     return native.GainMemory() if native is not None and cells <= _LARGEST_MEMORY else None
 
@@ -140,12 +140,12 @@ def best_conditions(
     rows: Ints32,
     slopes: Slopes,
     compute: Compute = ONE_THREAD,
-    whole: bool = False,
+    features: Ints | None = None,
     sign: int = 0,
     offset: npt.NDArray[np.int64] | None = None,
     judges: npt.NDArray[np.int64] | None = None,
 ) -> BestConditions:
-    """Find for every feature the condition that has the largest gain where it decides about `rows`.
+    """Find for each feature the condition that has the largest gain where it decides about `rows`.
 
     Only conditions that cover some but not all of `rows` count. Among equals the first in canonical order wins:
     thresholds ascending, ``<=`` before ``>``; categories in declared order.
@@ -156,34 +156,32 @@ def best_conditions(
     rows : ndarray of int32
     slopes : Slopes
     compute : Compute
-    whole : bool
-        Whether this is the table that the memory of `slopes` belongs to, not a part of it.
+    features : ndarray of int, optional
+        Those that are searched; all of them where None.
     sign : int
         Which sign the weights of the body must have, 0 for any; see `BinnedTable.sign`.
     offset : ndarray of int64, shape (2, labels), optional
         Gradient and curvature of other rows, which are covered whatever the condition is.
     judges : ndarray of int64, optional
-        Labels whose gains count; all of them where None.
+        Labels whose gains count, ascending; all of them where None.
     """
     if offset is None:
         offset = np.zeros((2, len(slopes.root)), dtype=np.int64)
     kernel = native_kernel()
+    if compute.device is None and (compute.compiled is None or kernel is None):
+        some = table if features is None else table.only(features.tolist())
+        return reference_best_conditions(some, rows, slopes, sign, offset, judges)
+    judges = np.arange(len(slopes.root)) if judges is None else judges
+    features = np.arange(len(table.slot)) if features is None else features
+    asked = (judges, features, slopes.root, offset, slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign)
     if compute.device is not None:
-        found = compute.device.best_conditions(
-            table, rows, slopes.gradient, slopes.curvature, np.arange(len(slopes.root)) if judges is None else judges,
-            slopes.root, offset, slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign,
+        found = compute.device.best_conditions(table, rows, slopes.gradient, slopes.curvature, *asked)
+    else:
+        found = kernel(
+            table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
+            table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
+            slopes.curvature, *asked, slopes.memory, slopes.versions, compute.threads,
         )  # fmt: skip
-        return BestConditions(found[0] / slopes.scale, found[1], found[2])
-    if compute.compiled is None or kernel is None:
-        return reference_best_conditions(table, rows, slopes, sign, offset, judges)
-    remembering = whole and len(rows) == table.rows and judges is None and not sign and not offset.any()
-    found = kernel(
-        table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
-        table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
-        slopes.curvature, np.arange(len(slopes.root)) if judges is None else judges, slopes.root, offset,
-        slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign, slopes.memory if remembering else None,
-        slopes.versions, compute.threads,
-    )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
 

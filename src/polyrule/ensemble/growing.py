@@ -104,19 +104,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """Features that are searched, and the table of these."""
-
-    table: BinnedTable
-    features: Ints
-
-    @classmethod
-    def of(cls, table: BinnedTable, features: Ints) -> Columns:
-        """Return some features of a table."""
-        return cls(table.only(features.tolist()), features)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """What a step may add: the best condition on each feature, what it must gain at least, and rows as in `Step`."""
 
@@ -143,7 +130,7 @@ class Search:
     def __init__(self, table: BinnedTable, slopes: Slopes, options: Growth) -> None:
         self.table, self.slopes, self.options = table, slopes, options
         self._every: Ints32 = np.arange(table.rows, dtype=np.int32)
-        self._all = Columns(table, np.arange(len(table.slot)))
+        self._all: Ints = np.arange(len(table.slot))
         self._telling = self._all  # features that members of groups test
 
     def best(self) -> Body | None:
@@ -152,7 +139,7 @@ class Search:
         found = self._scan(start, self._all)
         if self.options.max_members > 1 and len(found.features) > _FEW:
             telling = np.argsort(-found.best.gain, kind="stable")[: max(_FEW, len(found.features) // 4)]
-            self._telling = Columns.of(self.table, np.sort(telling))
+            self._telling = np.sort(telling)
         firsts = self._leading(self._bodies(start, found))
         sides = (firsts, self._opposites(firsts))
         grown = [self._grown(beam) for beam in sides if beam]
@@ -203,27 +190,27 @@ class Search:
 
     def offers(self, step: Step) -> Iterator[Body]:
         """Yield the best bodies that a step leads to, as many as the beam is wide."""
-        columns, tests = self._telling if step.members else self._all, step.body.tests
+        features, tests = self._telling if step.members else self._all, step.body.tests
         if not step.members and len(tests) >= self.options.max_conditions:
             # Only a tighter test of a feature that is there already leaves the body as long as it is.
-            columns = Columns.of(self.table, np.unique([t.feature for t in tests if isinstance(t, BinTest)]))
-        return self._bodies(step, self._scan(step, columns))
+            features = np.unique([t.feature for t in tests if isinstance(t, BinTest)])
+        return self._bodies(step, self._scan(step, features))
 
-    def _scan(self, step: Step, columns: Columns) -> Found:
+    def _scan(self, step: Step, features: Ints) -> Found:
         """Find the best condition on each feature."""
         body, slopes, options = step.body, self.slopes, self.options
-        sign, whole = self.table.sign(body.tests), columns is self._all
+        sign = self.table.sign(body.tests)
         gains, judges = slopes.label_gains(body.sums, sign), None
         most = options.judging if step.members else _MOST_JUDGES
         if body.tests and most < len(gains):
             judges = np.sort(np.argsort(-gains, kind="stable")[:most])
             gains = gains[judges]
         reached = math.fsum(np.maximum(gains - slopes.cost, 0))
-        least = options.enough(reached, len(self._all.features)) if body.tests else 0.0
+        least = options.enough(reached, len(self._all)) if body.tests else 0.0
         sure, border = step.rows(self.table)
         offset = slopes.sums(sure)
-        given = (columns.table, border, slopes, options.compute, whole, sign, offset, judges)
-        return Found(best_conditions(*given), columns.features, least, sure, border)
+        given = (self.table, border, slopes, options.compute, features, sign, offset, judges)
+        return Found(best_conditions(*given), features, least, sure, border)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
         body, options, best = step.body, self.options, found.best

@@ -60,13 +60,14 @@ class GpuKernels:
         gradient: Any,
         curvature: Any,
         judges: Ints,
+        features: Ints,
         root: Ints,
         offset: Ints,
         ridge: float,
         cost: float,
         sign: int,
     ) -> tuple[Floats, Ints, Ints]:
-        """Per feature gain, bin and kind of test of the best condition; see `polyrule.ensemble.gain`."""
+        """Per one of `features` gain, bin and kind of test of the best condition; see `polyrule.ensemble.gain`."""
         if table not in self._columns:
             self._columns[table] = _Columns(self.xp, table)
         columns, xp, wide = self._columns[table], self.xp, len(judges)
@@ -74,17 +75,18 @@ class GpuKernels:
         slopes, total = self._gathered(gradient, curvature, chosen, len(rows), judges)
         looked_at = (self._places(chosen, len(rows), table), chosen, np.int64(len(rows)), slopes, np.int32(wide))
         given = xp.asarray(np.concatenate([root[judges], offset[:, judges].T.ravel()]))
-        found = xp.empty((len(table.slot), 2), dtype=np.int64)
-        for some in _ranges(table.count, wide):
-            at = np.concatenate([[0], np.cumsum(table.count[some] + 1, dtype=np.int64)])
+        found = xp.empty((len(features), 2), dtype=np.int64)
+        for some in _ranges(table.count[features], wide):
+            here = features[some]
+            at = np.concatenate([[0], np.cumsum(table.count[here] + 1, dtype=np.int64)])
             sums = xp.zeros(int(at[-1]) * 2 * wide, dtype=np.int64)
-            for small, features, labels in _portions(table.count, some, wide):
-                columns.add_up(features, at[features - some.start], labels, small, looked_at, sums)
+            for small, places, labels in _portions(table.count[here], wide):
+                columns.add_up(here[places], at[places], labels, small, looked_at, sums)
             kernels()["best_conditions"](
-                (some.stop - some.start,),
+                (len(here),),
                 (device.TUNING.deciders,),
                 (
-                    *(*columns.of_features, xp.arange(some.start, some.stop, dtype=np.int32), xp.asarray(at), total),
+                    *(*columns.of_features, xp.asarray(here.astype(np.int32)), xp.asarray(at), total),
                     *(given[:wide], given[wide:], np.float64(ridge), np.float64(cost), np.int32(wide), np.int32(sign)),
                     *(sums, found[some]),
                 ),
@@ -267,17 +269,16 @@ def _ranges(counts: Any, wide: int) -> Iterator[slice]:
         yield slice(start, len(counts))
 
 
-def _portions(counts: Any, some: slice, wide: int) -> Iterator[tuple[bool, Ints, range]]:
-    """Features and labels whose sums fit into shared memory together; False with features that are too large for it."""
+def _portions(counts: Any, wide: int) -> Iterator[tuple[bool, Ints, range]]:
+    """Places of features, and labels, whose sums fit into shared memory; False with features too large for it."""
     room = (min(device.shared_limit(), _SHARED) - _TOGETHER * 8) // _PAIR
-    features = np.arange(some.start, some.stop)
-    fits = (counts[some] + 1) * min(wide, 8) <= room
+    fits = (counts + 1) * min(wide, 8) <= room
     if fits.any():
-        step = min(wide, room // (int(counts[some][fits].max()) + 1))
+        step = min(wide, room // (int(counts[fits].max()) + 1))
         for first in range(0, wide, step):
-            yield True, features[fits], range(first, min(wide, first + step))
+            yield True, np.flatnonzero(fits), range(first, min(wide, first + step))
     if not fits.all():
-        yield False, features[~fits], range(wide)
+        yield False, np.flatnonzero(~fits), range(wide)
 
 
 def _rows_of_a_block(rules: int) -> tuple[int, int, int]:
