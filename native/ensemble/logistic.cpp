@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -281,6 +282,57 @@ void logistic_slopes(const Problem& problem, const Weights& given, double scale,
       }
     });
   });
+}
+
+namespace {
+
+// Numbers may be too large for `Contribution`, whose way to round is quicker.
+POLYRULE_INLINE Whole contributed(double weight, double value, double fine, double coarse) {
+  return static_cast<Whole>(std::nearbyint(weight * coarse * std::nearbyint(fine * value)));
+}
+
+POLYRULE_VECTOR_CLONES void add_line(const double* __restrict scores, const double* __restrict truth,
+                                     const double* __restrict weights, std::size_t count, double shift, double slope,
+                                     double fine, double coarse, Whole* __restrict sums) {
+  double moved[kBlock], away[kBlock];
+  for (std::size_t r = 0; r < count; ++r) {
+    moved[r] = shift + slope * scores[r];
+    const double size = std::fabs(moved[r]);
+    away[r] = size < kFarthest ? size : kFarthest;
+  }
+  Whole found[6] = {};
+  for (std::size_t r = 0; r < count; ++r) {
+    const double far = falling(away[r]), chance = chance_of(moved[r], far), score = scores[r], weight = weights[r];
+    const double loss = (moved[r] > 0 ? moved[r] : 0.0) + log_of_one_and(far) - truth[r] * moved[r];
+    const double surplus = chance - truth[r], bent = chance * (1 - chance);
+    found[0] += contributed(weight, loss, fine, coarse);
+    found[1] += contributed(weight, surplus, fine, coarse);
+    found[2] += contributed(weight, surplus * score, fine, coarse);
+    found[3] += contributed(weight, bent, fine, coarse);
+    found[4] += contributed(weight, bent * score, fine, coarse);
+    found[5] += contributed(weight, bent * score * score, fine, coarse);
+  }
+  for (std::size_t k = 0; k < 6; ++k) sums[k] += found[k];
+}
+
+}  // namespace
+
+std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
+                                      std::size_t count, double shift, double slope, double unit, int threads) {
+  const double fine = std::min(unit, kFinest), coarse = unit / fine;
+  std::array<std::int64_t, 6> sums{};
+  std::mutex guard;
+  constexpr std::size_t kShare = 64 * kBlock;
+  parallel_for((count + kShare - 1) / kShare, std::max(1, threads), [&](std::size_t share) {
+    Whole found[6] = {};
+    const std::size_t end = std::min(count, (share + 1) * kShare);
+    for (std::size_t first = share * kShare; first < end; first += kBlock)
+      add_line(scores + first, truth + first, weights + first, std::min(kBlock, end - first), shift, slope, fine,
+               coarse, found);
+    const std::lock_guard lock(guard);
+    for (std::size_t k = 0; k < 6; ++k) sums[k] += found[k];
+  });
+  return sums;
 }
 
 std::vector<std::uint8_t> newton_steps(const double* matrices, const Weights& given, const double* penalties,

@@ -158,7 +158,7 @@ class _Judged:
         scores = held.scores(self.setting, Calibration(), 0)
         self.calibration = Calibration()
         if held.honest:
-            self.calibration = Calibration.fit(scores, truth[rows], weights[rows])
+            self.calibration = Calibration.fit(scores, truth[rows], weights[rows], options.compute)
         if options.points:
             scores = held.scores(self.setting, self.calibration, options.points)
         else:

@@ -303,7 +303,7 @@ class Calibration:
     shift: float = 0.0
 
     @classmethod
-    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats) -> Calibration:
+    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats, compute: Compute = ONE_THREAD) -> Calibration:
         """Fit by logistic regression on scores of examples that were not used to make them.
 
         A weak penalty pulls towards the identity, which also keeps the slope finite where the scores separate the
@@ -325,7 +325,7 @@ class Calibration:
         line: Floats = np.array([0.0, 1.0])
         step: Floats = np.zeros(2)
         for _ in range(_MOST_STEPS):
-            here, gradient, curvature = _around(line - step, flat, wanted, every)
+            here, gradient, curvature = _around(line - step, flat, wanted, every, compute)
             if here > value:
                 step = step / 2.0
                 continue
@@ -341,10 +341,24 @@ class Calibration:
         return self.slope * scores + self.shift
 
 
-def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[float, Floats, Matrix]:
+def _around(
+    line: Floats, flat: Floats, wanted: Floats, every: Floats, compute: Compute
+) -> tuple[float, Floats, Matrix]:
     """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
     away = line - np.array([0.0, 1.0])
     unit = unit_for(every) / 4096  # one number may be as large as a few thousand
+    if compute.compiled is not None:
+        found = compute.compiled.line_sums(flat, wanted, every, *line.tolist(), unit, compute.threads)
+        sums: Ints = np.array(found, dtype=np.int64)
+    else:
+        sums = reference_line_sums(flat, wanted, every, line, unit)
+    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
+    value += (away[0] * away[0] + away[1] * away[1]) / 2
+    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
+
+
+def reference_line_sums(flat: Floats, wanted: Floats, every: Floats, line: Floats, unit: float) -> Ints:
+    """Plain NumPy form of the native kernel; every number comes out the same."""
     sums: Ints = np.zeros(6, dtype=np.int64)
     for first in range(0, len(flat), _SCORES_AT_A_TIME):
         block = slice(first, first + _SCORES_AT_A_TIME)
@@ -355,9 +369,7 @@ def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[
         surplus, bent = chance - truth, chance * (1 - chance)
         terms = (losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
         sums += [whole(weights, term, unit).sum() for term in terms]
-    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
-    value += (away[0] * away[0] + away[1] * away[1]) / 2
-    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
+    return sums
 
 
 def _line_step(curvature: Matrix, gradient: Floats) -> Floats:

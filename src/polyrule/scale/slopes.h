@@ -76,6 +76,14 @@ POLYRULE_SLOPES double falling(double x) {
   return sum * from_bits(power << 52);
 }
 
+// log(1 + x) for x from 0 to 1.
+POLYRULE_SLOPES double log_of_one_and(double x) {
+  const double share = x / (2.0 + x), square = share * share;
+  double sum = 1.0 / 33;
+  for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+  return 2.0 * share * sum;
+}
+
 // Probability of a score; `away` is the exponential of its distance from 0, falling.
 POLYRULE_SLOPES double chance_of(double score, double away) { return (score >= 0 ? 1.0 : away) / (1.0 + away); }
 
