@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 from gpu_worlds import random_world
 from polyrule import RuleEnsembleClassifier
+from polyrule.model import RuleList
 from polyrule.model.files import dumps
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.store import Packed
 
 
-def file_of(model: RuleEnsemble) -> str:
+def file_of(model: RuleList | RuleEnsemble) -> str:
     """The model as it is stored, but for where it was learned."""
     return dumps(replace(model, info={key: value for key, value in model.info.items() if key != "options"}))
 
@@ -32,15 +34,26 @@ def random_options(rng: np.random.Generator, packed: Packed) -> dict[str, Any]:
     return options
 
 
-def check(worlds: int, seconds: float, seed: int) -> dict[str, Any]:
-    """Learn from random worlds with both; any difference ends it with an error."""
-    started, done, rules = time.monotonic(), 0, 0
-    while done < worlds and time.monotonic() - started < seconds:
-        rng = np.random.default_rng([seed, done])
+def check_ensembles(worlds: int, seconds: float, seed: int, processes: int) -> dict[str, Any]:
+    """Divide the worlds among processes that share the GPU; any difference ends it with an error."""
+    started = time.monotonic()
+    with get_context("spawn").Pool(processes) as pool:
+        found = pool.starmap(check_some, [(worlds, seconds, seed, i, processes) for i in range(processes)])
+    told = {name: sum(part[name] for part in found) for name in found[0]}
+    return told | {"seed": seed, "differences": 0, "seconds": time.monotonic() - started}
+
+
+def check_some(worlds: int, seconds: float, seed: int, first: int, step: int) -> dict[str, int]:
+    """Learn from every so many-th world with both."""
+    started, told = time.monotonic(), {"worlds": 0, "rules compared": 0}
+    for number in range(first, worlds, step):
+        if time.monotonic() - started > seconds:
+            break
+        rng = np.random.default_rng([seed, number])
         packed = random_world(rng)
         options = random_options(rng, packed)
         here, there = (RuleEnsembleClassifier(device=where, **options).fit(packed).model_ for where in ("cpu", "cuda"))
-        if file_of(here) != file_of(there):
-            raise SystemExit(f"world {done} of seed {seed}: the ensembles differ\n{here}\n{there}")
-        done, rules = done + 1, rules + len(here)
-    return {"worlds": done, "rules": rules, "seed": seed, "differences": 0, "seconds": time.monotonic() - started}
+        assert file_of(here) == file_of(there), f"world {number} of seed {seed}: {here} {there}"
+        told["worlds"] += 1
+        told["rules compared"] += len(here)
+    return told

@@ -124,6 +124,10 @@ class FlatBodies:
             return np.asarray(state[rows, index] == int(value))
         return self._compare(int(self.kind[test]), block[rows, index], value)
 
+    def satisfied(self, test: int, values: Floats) -> Bools:
+        """Which values of its column satisfy a test of a feature."""
+        return self._compare(int(self.kind[test]), values, self.value[test])
+
     def passed(self, row: Floats) -> Bools:
         """Whether one example with these feature values satisfies each test.
 

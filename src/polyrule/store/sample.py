@@ -21,8 +21,7 @@ from polyrule.store.packed import Block, Packed
 
 #: Some rows as learners see them: features, labels, weights.
 Examples = tuple[Table, Bytes, Ints]
-_HASHED = 1 << 16  # rows of a block that are hashed at a time
-_DECODED = 1 << 14  # and that are decoded: so few that their memory is used again and again
+_ROWS = 1 << 15  # of a block that are looked at at a time: so few that their memory is used again and again
 
 
 def drawn_rows(hashes: Words, weights: Ints, most: int) -> tuple[Ints, Ints]:
@@ -75,10 +74,10 @@ def sample_of(packed: Packed, most: int, threads: int = 1) -> Packed:
     return Packed(packed.features, packed.bins, packed.label_names, packed.each(_taken, chosen, drawn, threads=threads))
 
 
-def pieces_of(block: Block, size: int, features: Any, bins: tuple[Bins, ...], labels: int) -> Iterator[Examples]:
+def pieces_of(block: Block, features: Any, bins: tuple[Bins, ...], labels: int) -> Iterator[Examples]:
     """Read a block as examples, a few at a time."""
-    for first in range(0, len(block), size):
-        rows = slice(first, first + size)
+    for first in range(0, len(block), _ROWS):
+        rows = slice(first, first + _ROWS)
         table = CodedTable(block.codes[:, rows].T, features, bins)
         weights = np.ones(len(table), dtype=np.int64) if block.weights is None else block.weights[rows]
         yield table, unpacked_labels(block.truth[rows], labels), weights
@@ -92,13 +91,13 @@ def summed(packed: Packed, ask: Callable[[Examples], Ints], threads: int = 1) ->
 
 
 def _summed(block: Block, ask: Callable[[Examples], Ints], given: Any) -> Ints:
-    answers = [ask(examples) for examples in pieces_of(block, _DECODED, *given)]
+    answers = [ask(examples) for examples in pieces_of(block, *given)]
     return np.asarray(np.sum(answers, axis=0, dtype=np.int64))
 
 
 def _hashed(block: Block, **given: Any) -> tuple[Words, Ints]:
     """Hashes and weights of a block's rows."""
-    found = [(content_hashes(*examples), examples[2]) for examples in pieces_of(block, _HASHED, **given)]
+    found = [(content_hashes(*examples), examples[2]) for examples in pieces_of(block, **given)]
     hashes, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return hashes, weights
 
