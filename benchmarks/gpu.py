@@ -187,7 +187,7 @@ def from_store(folder: Path, rows: int, features: int, labels: int) -> dict:
 
 
 def short(rows: int, features: int, labels: int, threads: int) -> dict[str, Any]:
-    """Seconds of a default list of 20 rules and of an ensemble of 30, with a GPU and without; models must not differ."""
+    """Seconds of a default list of 20 rules and an ensemble of 30, with a GPU and without; models must not differ."""
     packed, found = world(rows, features, labels), {"rows": rows, "features": features, "labels": labels}
     learners = {
         "list": RuleListClassifier(max_rules=20, n_jobs=threads),

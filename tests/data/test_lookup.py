@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyrule.data import lookup
-from polyrule.data.lookup import looked_up
+from polyrule.data import table
+from polyrule.data.table import looked_up
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
@@ -18,7 +18,7 @@ def test_compiled_and_numpy_agree(kind, by_row: bool, monkeypatch) -> None:
     codes = np.asfortranarray(codes) if by_row else codes
     tables = rng.integers(0, 2**64, sizes.sum(), dtype=np.uint64)  # sums pass 2**64
     found = looked_up(codes, tables, sizes), looked_up(codes[:, 100:200], tables, sizes)
-    monkeypatch.setattr(lookup, "native", None)
+    monkeypatch.setattr(table, "native", None)
     assert np.array_equal(found[0], looked_up(codes, tables, sizes))
     assert np.array_equal(found[1], found[0][100:200])
 

@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bytes, Floats, Ints, Words
-from polyrule.data.lookup import looked_up
-from polyrule.data.table import Table
+from polyrule.data.table import Table, looked_up
 from polyrule.data.targets import read_target
 from polyrule.errors import DataError
 

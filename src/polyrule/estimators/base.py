@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
@@ -68,6 +69,11 @@ class RuleEstimator(FittedRules):
 
     n_jobs: int | None
     max_samples: int | None = None
+    device: str
+
+    def _on_device(self) -> AbstractContextManager[None]:
+        """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
+        return nullcontext() if self.device == "cpu" else heeding_memory()
 
     def _read_training(
         self,
@@ -262,7 +268,6 @@ class RuleClassifier(RuleEstimator):
     callback: Callback | None
     max_bins: int | None
     refine: bool
-    device: str
     verbose: bool
 
     model_: RuleList
@@ -319,7 +324,7 @@ class RuleClassifier(RuleEstimator):
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
-        with heeding_memory():
+        with self._on_device():
             model, reason = self._learn(training, counting, start)
         model = with_gaps(model, training.table)
         model.info.update(self._provenance(training) | {"stopped": reason})

@@ -27,7 +27,6 @@ from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
 from polyrule.model.rule import NumericCondition, WeightedRule, plain_conditions
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.scale.device import heeding_memory
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
@@ -264,7 +263,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         weights = counted.astype(np.float64) * float(some.scale)
         names, fold = training.target.names, folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
-        with heeding_memory():
+        with self._on_device():
             learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
         learned.model.info["stopped"] = learned.reason

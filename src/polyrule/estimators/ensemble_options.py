@@ -17,8 +17,7 @@ from polyrule.ensemble.tuning import MEASURES, check_monotone
 from polyrule.errors import OptionError
 from polyrule.model.decisions import KINDS
 from polyrule.native import Compute
-from polyrule.scale.device import check_device
-from polyrule.scale.gpu_slopes import GpuKernels
+from polyrule.scale.gpu_slopes import kernels_of
 
 _POINTS = 10
 _TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
@@ -52,7 +51,6 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         raise OptionError(f"teacher must be 'forest' or None, not {given.teacher!r}")
     if given.kernels not in (None, "native", "reference"):
         raise OptionError(f"kernels must be None, 'native' or 'reference', not {given.kernels!r}")
-    check_device(given.device)
     if given.kernels == "native" and native_kernel() is None:
         raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
     if given.decision != "auto" and given.decision not in KINDS:
@@ -93,7 +91,7 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),
         seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
-        compute=Compute(threads, given.kernels, GpuKernels() if given.device == "cuda" else None),
+        compute=Compute(threads, given.kernels, None if given.device == "cpu" else kernels_of(given.device)),
     )
 
 

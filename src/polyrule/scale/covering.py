@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Array, Bools, Bytes, Ints, Words
-from polyrule.data.lookup import looked_up
+from polyrule.data.table import looked_up
 from polyrule.model.bodies import GROUP, LABEL, FlatBodies
 from polyrule.model.rule_list import RuleList
 from polyrule.store.bins import Bins

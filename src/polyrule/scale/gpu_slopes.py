@@ -221,6 +221,12 @@ class GpuKernels:
         return place
 
 
+def kernels_of(name: str) -> GpuKernels:
+    """Return the kernels of a device that is no processor."""
+    device.check_device(name)
+    return GpuKernels()
+
+
 class _Columns:
     """A table on the device, as two kernels are told about it."""
 

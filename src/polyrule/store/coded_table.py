@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
-from polyrule.data.lookup import looked_up
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, looked_up
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
 from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
