@@ -21,7 +21,7 @@ from polyrule.store.packed import Block, Packed
 
 #: Some rows as learners see them: features, labels, weights.
 Examples = tuple[Table, Bytes, Ints]
-_ROWS = 1 << 15  # of a block that are looked at at a time: so few that their memory is used again and again
+_CELLS = 1 << 24  # of a block, features or labels, that are looked at at a time: enough for a thread to be busy with
 
 
 def drawn_rows(hashes: Words, weights: Ints, most: int) -> tuple[Ints, Ints]:
@@ -76,8 +76,9 @@ def sample_of(packed: Packed, most: int, threads: int = 1) -> Packed:
 
 def pieces_of(block: Block, features: Any, bins: tuple[Bins, ...], labels: int) -> Iterator[Examples]:
     """Read a block as examples, a few at a time."""
-    for first in range(0, len(block), _ROWS):
-        rows = slice(first, first + _ROWS)
+    size = max(1, _CELLS // max(1, len(bins), labels))
+    for first in range(0, len(block), size):
+        rows = slice(first, first + size)
         table = CodedTable(block.codes[:, rows].T, features, bins)
         weights = np.ones(len(table), dtype=np.int64) if block.weights is None else block.weights[rows]
         yield table, unpacked_labels(block.truth[rows], labels), weights
