@@ -39,30 +39,31 @@ POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inve
   return sum_of_eight(v);
 }
 
-POLYRULE_VECTOR_CLONES void add_categories(const Sum* sums, std::size_t half, const Sum* weight, std::size_t bins,
+POLYRULE_VECTOR_CLONES void add_categories(const Lines& sums, std::size_t half, const Sum* weight, std::size_t bins,
                                            const Sum* offset, const Judges& by, double sign, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i), g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     for (std::size_t b = 0; b < bins; ++b) {
       if (!(weight[b] > 0)) continue;
-      const Sum* own = sums + 2 * b * half + i;
-      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + half), inverse, by, sign);
+      const Sum* own = sums.first + b * sums.line + i;
+      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + sums.half), inverse, by, sign);
     }
   }
 }
 
 // Bins without rows are left out: a threshold after them covers the same rows as the one before. Beside `offset`, rows
 // up to a threshold are covered, or those above it, which are `known` at first.
-POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, const Sum* weight, std::size_t thresholds,
-                                           const Sum* offset, const Sum* known, const Judges& by, double low,
-                                           double high, double* gains) {
+POLYRULE_VECTOR_CLONES void add_thresholds(const Lines& sums, std::size_t half, const Sum* weight,
+                                           std::size_t thresholds, const Sum* offset, const Sum* known,
+                                           const Judges& by, double low, double high, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i);
     Eight g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     Eight over_g = g + load<Eight>(known + i), over_h = h + load<Eight>(known + half + i);
     for (std::size_t b = 0; b < thresholds; ++b) {
       if (b > 0 && !(weight[b] > 0)) continue;
-      const Eight own_g = load<Eight>(sums + 2 * b * half + i), own_h = load<Eight>(sums + (2 * b + 1) * half + i);
+      const Sum* own = sums.first + b * sums.line + i;
+      const Eight own_g = load<Eight>(own), own_h = load<Eight>(own + sums.half);
       g += own_g, h += own_h, over_g -= own_g, over_h -= own_h;
       gains[2 * b] += gain_of(g, h, inverse, by, low);
       gains[2 * b + 1] += gain_of(over_g, over_h, inverse, by, high);
@@ -70,9 +71,13 @@ POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, co
   }
 }
 
-POLYRULE_VECTOR_CLONES void add_row(std::int64_t* __restrict to, const std::int32_t* __restrict from,
-                                    std::size_t count) {
-  for (std::size_t j = 0; j < count; ++j) to[j] += from[j];
+// Rows one after the other, all their labels at once.
+POLYRULE_VECTOR_CLONES void add_rows(std::int64_t* __restrict to, const std::int32_t* from, const std::int32_t* rows,
+                                     std::size_t count, std::size_t labels) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t* __restrict line = from + static_cast<std::size_t>(rows[k]) * labels;
+    for (std::size_t j = 0; j < labels; ++j) to[j] += line[j];
+  }
 }
 
 class Scan {
@@ -114,16 +119,20 @@ class Scan {
 
   // Adds what the block of labels gains by each condition on a feature. Rows need not be counted: the curvature of any
   // label is positive in each, so that it tells as well whether there are some, and whether all.
-  void add(std::size_t i, const Sum* sums, Desk& desk) {
+  void add(std::size_t i, const Lines& sums, Desk& desk) {
     const std::size_t f = feature(i), bins = static_cast<std::size_t>(bins_.count[f]);
-    for (std::size_t b = 0; b <= bins; ++b) weights(i)[b] = sums[(2 * b + 1) * half_];
+    for (std::size_t b = 0; b <= bins; ++b) weights(i)[b] = sums.first[b * sums.line + sums.half];
     const Judges by{inverse_, asked_.ridge, asked_.cost};
     double* gains = &gains_[starts_[i]];
     if (bins_.nominal[f] != 0)
       return add_categories(sums, half_, weights(i), bins, offset_.get(), by, asked_.sign, gains);
-    desk.running.resize(2 * half_);
-    Sum* known = desk.running.get();
-    for (std::size_t j = 0; j < 2 * half_; ++j) known[j] = total_[j] - sums[2 * bins * half_ + j];
+    desk.known.resize(2 * half_);
+    Sum* known = desk.known.get();
+    const Sum* missing = sums.first + bins * sums.line;
+    for (std::size_t j = 0; j < half_; ++j) {
+      known[j] = total_[j] - missing[j];
+      known[half_ + j] = total_[half_ + j] - missing[sums.half + j];
+    }
     const int low = sign_with(asked_.sign, -bins_.direction[f]), high = sign_with(asked_.sign, bins_.direction[f]);
     add_thresholds(sums, half_, weights(i), std::max<std::size_t>(bins, 1) - 1, offset_.get(), known, by, low, high,
                    gains);
@@ -198,34 +207,49 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
   Scan scan(bins, asked, slopes.labels);
   const std::size_t widest = scan.block();
   const int team = static_cast<int>(std::min(asked.chosen, static_cast<std::size_t>(std::max(1, threads))));
-  const auto each_feature = [&](const auto& work) {
+  const auto each_few = [&](const auto& work) {
     std::atomic<std::size_t> next{0};
     on_threads(team, [&](int) {
       Desk desk;
-      for (std::size_t i = next++; i < asked.chosen; i = next++) work(i, desk);
+      for (std::size_t i = next.fetch_add(kFew); i < asked.chosen; i = next.fetch_add(kFew))
+        work(i, std::min(i + kFew, asked.chosen), desk);
     });
   };
   const auto each_block = [&](const std::int64_t* labels, std::size_t count, const auto& work) {
     for (std::size_t first = 0; first < count; first += widest)
       work(Labels{labels + first, std::min(widest, count - first)});
   };
+  Labels counted{nullptr, 0};  // the block of labels that the counter has turned to
+  const auto count = [&](std::size_t first, std::size_t last, Desk& desk) {
+    desk.features.clear();
+    for (std::size_t i = first; i < last; ++i)
+      if (!kept || !(kept->known[scan.feature(i)] || plan.between)) desk.features.push_back(scan.feature(i));
+    counter.count(desk);
+  };
+  const auto keep = [&](std::size_t first, std::size_t last, Desk& desk) {
+    count(first, last, desk);
+    const LineArray<Sum>* found = desk.sums;
+    for (std::size_t i = first; i < last; ++i)
+      if (!kept->known[scan.feature(i)])
+        memory->keep(plan, scan.feature(i), counted, plan.between ? nullptr : (found++)->get(), desk);
+  };
   each_block(plan.labels.data(), plan.labels.size(), [&](const Labels& block) {
+    if (counted.wide > 0) each_few(keep);
+    counted = block;
     counter.turn_to(block);
     memory->keep_total(plan, block, counter.total());
-    each_feature([&](std::size_t i, Desk& desk) {
-      const std::size_t f = scan.feature(i);
-      if (!kept->known[f]) memory->keep(plan, f, block, plan.between ? nullptr : counter.count(f, desk), desk);
-    });
   });
-  if (kept)
-    for (std::size_t i = 0; i < asked.chosen; ++i) kept->known[scan.feature(i)] = 1;
   LineArray<Sum> room;
   each_block(asked.judges, asked.wide, [&](const Labels& block) {
     if (!kept) counter.turn_to(block);
     scan.turn_to(block, kept ? columns(kept->total.get(), 1, kept->block(), block, room) : counter.total());
-    each_feature([&](std::size_t i, Desk& desk) {
-      const std::size_t f = scan.feature(i);
-      scan.add(i, kept ? memory->sums(*kept, f, block, desk.columns[0]) : counter.count(f, desk), desk);
+    each_few([&](std::size_t first, std::size_t last, Desk& desk) {
+      kept ? keep(first, last, desk) : count(first, last, desk);  // judged while it is at hand
+      for (std::size_t i = first; i < last; ++i) {
+        if (kept) kept->known[scan.feature(i)] = 1;
+        const Lines own{desk.sums[i - first].get(), block.line(), block.half()};
+        scan.add(i, kept ? memory->lines(*kept, scan.feature(i), block, desk.columns[0]) : own, desk);
+      }
     });
   });
   std::vector<Best> best;
@@ -236,11 +260,8 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
 std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count) {
   const std::size_t labels = slopes.labels;
   std::vector<std::int64_t> sums(2 * labels, 0);
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t from = static_cast<std::size_t>(rows[k]) * labels;
-    add_row(sums.data(), slopes.gradient + from, labels);
-    add_row(sums.data() + labels, slopes.curvature + from, labels);
-  }
+  add_rows(sums.data(), slopes.gradient, rows, count, labels);
+  add_rows(sums.data() + labels, slopes.curvature, rows, count, labels);
   return sums;
 }
 

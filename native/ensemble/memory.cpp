@@ -19,24 +19,23 @@ POLYRULE_VECTOR_CLONES void combine(Sum* __restrict to, const Sum* __restrict ba
   for (std::size_t j = 0; j < count; ++j) to[j] = base[j] + sign * other[j];
 }
 
-// Calls visit(place in `all`, place in `some`) for both slopes of each label of `some`.
+// Calls visit(cell in lines of `all`, cell in lines of `some`) for both slopes of each label of `some`, line by line.
 template <class Visit>
-void each_column(const Labels& all, const Labels& some, const Visit& visit) {
-  const std::int64_t* at = all.labels;
-  for (std::size_t i = 0; i < some.wide; ++i) {
-    at = std::lower_bound(at, all.labels + all.wide, some.labels[i]);
-    const std::size_t place = static_cast<std::size_t>(at - all.labels);
-    visit(place, i);
-    visit(all.half() + place, some.half() + i);
-  }
+void each_cell(const Labels& all, const Labels& some, std::size_t lines, const Visit& visit) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < some.wide; ++i)
+    places.push_back(
+        static_cast<std::size_t>(std::lower_bound(all.labels, all.labels + all.wide, some.labels[i]) - all.labels));
+  for (std::size_t b = 0; b < lines; ++b)
+    for (std::size_t part = 0; part < 2; ++part)
+      for (std::size_t i = 0; i < some.wide; ++i)
+        visit(b * all.line() + part * all.half() + places[i], b * some.line() + part * some.half() + i);
 }
 
 // The other way round: columns of some labels into lines of sums of all.
 void spread(const Sum* from, std::size_t count, const Labels& some, const Labels& all, Sum* lines) {
   if (some.wide == all.wide) return void(std::copy_n(from, count * all.line(), lines));
-  each_column(all, some, [&](std::size_t there, std::size_t here) {
-    for (std::size_t b = 0; b < count; ++b) lines[b * all.line() + there] = from[b * some.line() + here];
-  });
+  each_cell(all, some, count, [&](std::size_t there, std::size_t here) { lines[there] = from[here]; });
 }
 
 }  // namespace
@@ -45,9 +44,7 @@ const Sum* columns(const Sum* lines, std::size_t count, const Labels& from, cons
                    LineArray<Sum>& room) {
   if (wanted.wide == from.wide) return lines;
   room.assign(count * wanted.line(), 0);
-  each_column(from, wanted, [&](std::size_t there, std::size_t here) {
-    for (std::size_t b = 0; b < count; ++b) room[b * wanted.line() + here] = lines[b * from.line() + there];
-  });
+  each_cell(from, wanted, count, [&](std::size_t there, std::size_t here) { room[here] = lines[there]; });
   return room.get();
 }
 
@@ -90,6 +87,17 @@ void Memory::renew(const Bins& bins, std::size_t labels, const std::int64_t* ver
 const Sum* Memory::sums(const Kept& kept, std::size_t f, const Labels& block, LineArray<Sum>& room) const {
   const Labels own = kept.block();
   return columns(kept.sums.get() + first_[f] * own.line(), first_[f + 1] - first_[f], own, block, room);
+}
+
+Lines Memory::lines(const Kept& kept, std::size_t f, const Labels& block, LineArray<Sum>& room) const {
+  const Labels own = kept.block();
+  const std::int64_t* from = std::lower_bound(own.labels, own.labels + own.wide, block.labels[0]);
+  const std::size_t place = static_cast<std::size_t>(from - own.labels);
+  // What they are filled up with must be empty there, too.
+  const bool filled = place % kEight == 0 && (block.wide % kEight == 0 || place + block.wide == own.wide);
+  if (!filled || !std::equal(block.labels, block.labels + block.wide, from))
+    return {sums(kept, f, block, room), block.line(), block.half()};
+  return {kept.sums.get() + first_[f] * own.line() + place, own.line(), own.half()};
 }
 
 void Memory::keep(const Plan& plan, std::size_t f, const Labels& block, const Sum* counted, Desk& desk) const {
@@ -141,7 +149,8 @@ Plan Memory::plan_root(const Bins& bins, const Asked& asked) {
 Plan Memory::plan(const Bins& bins, const Slopes& slopes, const Asked& asked, const std::int64_t* versions) {
   renew(bins, slopes.labels, versions);
   if (asked.count == bins.rows && asked.wide == slopes.labels) return plan_root(bins, asked);
-  if (asked.wide > kOneBlock || first_.back() * Labels{asked.judges, asked.wide}.line() > kMostCells) return {};
+  // Of more labels some judge, others for each body: to take theirs out of the sums of all is no quicker than to count.
+  if (slopes.labels > kOneBlock || first_.back() * Labels{asked.judges, asked.wide}.line() > kMostCells) return {};
   Bits rows(bins.rows);
   for (std::size_t k = 0; k < asked.count; ++k) rows.set(static_cast<std::size_t>(asked.rows[k]));
   std::vector<std::int64_t> judges(asked.judges, asked.judges + asked.wide);

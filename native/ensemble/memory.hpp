@@ -47,10 +47,11 @@ class Memory {
   // Keeps the sums of a feature, given those of a block of labels that were counted.
   void keep(const Plan& plan, std::size_t feature, const Labels& block, const Sum* counted, Desk& desk) const;
   void keep_total(const Plan& plan, const Labels& block, const Sum* counted) const;
-  // The kept sums of a feature, of some of the labels.
-  const Sum* sums(const Kept& kept, std::size_t feature, const Labels& block, LineArray<Sum>& room) const;
+  // The kept sums of a feature, of some of the labels: where they are if these labels follow each other.
+  Lines lines(const Kept& kept, std::size_t feature, const Labels& block, LineArray<Sum>& room) const;
 
  private:
+  const Sum* sums(const Kept& kept, std::size_t feature, const Labels& block, LineArray<Sum>& room) const;
   void renew(const Bins& bins, std::size_t labels, const std::int64_t* versions);
   Plan plan_root(const Bins& bins, const Asked& asked);
   Kept* find(const Bits& rows, const std::vector<std::int64_t>& labels) const;

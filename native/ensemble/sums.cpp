@@ -10,20 +10,34 @@
 namespace polyrule {
 namespace {
 
-// Eight at a time: where that is the widest vector there is, wider ones go through memory once more.
-POLYRULE_INLINE void add_sixteen(Part* to, const Part* from) {
-  using Eight = Lanes<Part, kEight>;
-  store(to, load<Eight>(to) + load<Eight>(from));
-  store(to + kEight, load<Eight>(to + kEight) + load<Eight>(from + kEight));
+constexpr std::size_t kNearest = 10'000;  // cells that few features may have together to stay in the nearest cache
+
+using Sixteen = Lanes<Part, kSixteen>;
+
+// Adds the slopes of rows to the bins of one or a few features.
+template <std::size_t number>
+POLYRULE_INLINE void add_rows(Part* const* parts, const Code* const* codes, const std::int32_t* row,
+                              const Part* __restrict sums, std::size_t rows, std::size_t line) {
+  for (std::size_t k = 0; k < rows; ++k)
+    for (std::size_t j = 0; j < line; j += kSixteen) {
+      const Sixteen own = load<Sixteen>(sums + k * line + j);
+      for (std::size_t n = 0; n < number; ++n) {
+        Part* to = parts[n] + codes[n][row[k]] * line + j;
+        store(to, load<Sixteen>(to) + own);
+      }
+    }
 }
 
-POLYRULE_VECTOR_CLONES void add_rows(Part* __restrict histogram, const Code* codes, const std::int32_t* row,
-                                     const Part* __restrict sums, std::size_t rows, std::size_t line) {
-  for (std::size_t k = 0; k < rows; ++k) {
-    Part* __restrict to = histogram + codes[row[k]] * line;
-    const Part* __restrict from = sums + k * line;
-    for (std::size_t j = 0; j < line; j += kSixteen) add_sixteen(to + j, from + j);
-  }
+POLYRULE_VECTOR_CLONES void add_one(Part* const* parts, const Code* const* codes, const std::int32_t* row,
+                                    const Part* sums, std::size_t rows, std::size_t line) {
+  add_rows<1>(parts, codes, row, sums, rows, line);
+}
+
+POLYRULE_VECTOR_CLONES void add_few(Part* const* parts, const Code* const* codes, const std::int32_t* row,
+                                    const Part* sums, std::size_t rows, std::size_t line) {
+  Part* const own[] = {parts[0], parts[1], parts[2], parts[3]};
+  const Code* const bins[] = {codes[0], codes[1], codes[2], codes[3]};
+  add_rows<kFew>(own, bins, row, sums, rows, line);
 }
 
 POLYRULE_VECTOR_CLONES void add_listed(Part* __restrict histogram, const Code* code, const std::int32_t* place,
@@ -31,7 +45,7 @@ POLYRULE_VECTOR_CLONES void add_listed(Part* __restrict histogram, const Code* c
   for (std::size_t e = 0; e < entries; ++e) {
     Part* __restrict to = histogram + code[e] * line;
     const Part* __restrict from = sums + static_cast<std::size_t>(place[e]) * line;
-    for (std::size_t j = 0; j < line; j += kSixteen) add_sixteen(to + j, from + j);
+    for (std::size_t j = 0; j < line; j += kSixteen) store(to + j, load<Sixteen>(to + j) + load<Sixteen>(from + j));
   }
 }
 
@@ -87,8 +101,41 @@ void Counter::turn_to(const Labels& block) {
   }
 }
 
-// Which of the rows are listed, and in which bin they are.
-void Counter::look_up(std::size_t f, Desk& desk) const {
+void Counter::count(Desk& desk) const {
+  std::size_t dense[kFew], number = 0, all = 0;
+  for (std::size_t place = 0; place < desk.features.size(); ++place) {
+    desk.sums[place].resize(cells(desk.features[place]));
+    if (bins_.slot[desk.features[place]] < 0) count_listed(place, desk);
+    else dense[number++] = place, all += cells(desk.features[place]);
+  }
+  if (number == kFew && all <= kNearest) return count_dense(dense, number, desk);
+  for (std::size_t n = 0; n < number; ++n) count_dense(dense + n, 1, desk);
+}
+
+// Sums of 32 bits are moved to where there is room for more before they overflow.
+void Counter::count_dense(const std::size_t* places, std::size_t number, Desk& desk) const {
+  Part* parts[kFew];
+  const Code* codes[kFew];
+  std::size_t all = 0;
+  for (std::size_t n = 0; n < number; ++n) all += cells(desk.features[places[n]]);
+  for (std::size_t first = 0; first == 0 || first < count_; first += together_) {
+    desk.part.assign(all, 0);
+    Part* part = desk.part.get();
+    for (std::size_t n = 0; n < number; part += cells(desk.features[places[n++]])) {
+      parts[n] = part;
+      codes[n] = bins_.dense + static_cast<std::size_t>(bins_.slot[desk.features[places[n]]]) * bins_.rows;
+    }
+    const std::size_t some = std::min(together_, count_ - first);
+    const Part* sums = sums_.get() + first * line_;
+    number == kFew ? add_few(parts, codes, rows_ + first, sums, some, line_)
+                   : add_one(parts, codes, rows_ + first, sums, some, line_);
+    for (std::size_t n = 0; n < number; ++n)
+      widen(desk.sums[places[n]].get(), parts[n], cells(desk.features[places[n]]), first == 0);
+  }
+}
+
+void Counter::count_listed(std::size_t place, Desk& desk) const {
+  const std::size_t f = desk.features[place];
   desk.place.clear();
   desk.code.clear();
   for (std::int64_t e = bins_.starts[f]; e < bins_.starts[f + 1]; ++e) {
@@ -97,35 +144,18 @@ void Counter::look_up(std::size_t f, Desk& desk) const {
     desk.place.push_back(k);
     desk.code.push_back(bins_.listed_codes[e]);
   }
-}
-
-const Sum* Counter::count(std::size_t f, Desk& desk) const {
-  const std::size_t lines = static_cast<std::size_t>(bins_.count[f]) + 1, cells = lines * line_;
-  const bool listed = bins_.slot[f] < 0;
-  if (listed) look_up(f, desk);
-  const std::size_t entries = listed ? desk.place.size() : count_;
-  desk.histogram.resize(cells);
-  Sum* histogram = desk.histogram.get();
-  for (std::size_t first = 0; first == 0 || first < entries; first += together_) {
-    const std::size_t some = std::min(together_, entries - first);
-    desk.part.assign(cells, 0);
-    Part* part = desk.part.get();
-    if (listed) {
-      add_listed(part, desk.code.data() + first, desk.place.data() + first, sums_.get(), some, line_);
-    } else {
-      const Code* codes = bins_.dense + static_cast<std::size_t>(bins_.slot[f]) * bins_.rows;
-      add_rows(part, codes, rows_ + first, sums_.get() + first * line_, some, line_);
-    }
-    widen(histogram, part, cells, first == 0);
+  Sum* sums = desk.sums[place].get();
+  for (std::size_t first = 0; first == 0 || first < desk.place.size(); first += together_) {
+    const std::size_t some = std::min(together_, desk.place.size() - first);
+    desk.part.assign(cells(f), 0);
+    add_listed(desk.part.get(), desk.code.data() + first, desk.place.data() + first, sums_.get(), some, line_);
+    widen(sums, desk.part.get(), cells(f), first == 0);
   }
-  if (!listed) return histogram;
-  // What is left of the total; sums are whole numbers, so that nothing is lost.
-  const std::size_t left = static_cast<std::size_t>(bins_.usual[f]);
-  add_to(histogram + left * line_, total_.get(), line_);
-  for (std::size_t b = 0; b < lines; ++b)
-    if (b != left && histogram[b * line_ + line_ / 2] > 0)
-      take_from(histogram + left * line_, histogram + b * line_, line_);
-  return histogram;
+  // The usual bin has what is left of the total; sums are whole numbers, so that nothing is lost.
+  Sum* usual = sums + static_cast<std::size_t>(bins_.usual[f]) * line_;
+  add_to(usual, total_.get(), line_);
+  for (Sum* other = sums; other < sums + cells(f); other += line_)
+    if (other != usual && other[line_ / 2] > 0) take_from(usual, other, line_);
 }
 
 }  // namespace polyrule

@@ -15,6 +15,7 @@ using Sum = double;                               // whole numbers
 using Part = std::int32_t;                        // sums of so few rows that they fit
 constexpr std::size_t kEight = 8, kSixteen = 16;  // labels are added up eight at a time, each with two slopes
 constexpr std::size_t kOneBlock = 32;             // labels that are never divided
+constexpr std::size_t kFew = 4;                   // features
 inline std::size_t in_eights(std::size_t count) { return (count + kEight - 1) / kEight * kEight; }
 
 // A block of labels. Sums are lines of gradients, then curvatures, each filled up to eights with labels that have none.
@@ -25,10 +26,18 @@ struct Labels {
   std::size_t line() const { return 2 * half(); }
 };
 
+// Lines of sums of a block of labels, maybe among those of others.
+struct Lines {
+  const Sum* first;
+  std::size_t line, half;  // from line to line, and from gradients to curvatures
+};
+
 // What one thread works with, feature after feature. Where a line of sums begins, a cache line does.
 struct Desk {
+  std::vector<std::size_t> features;  // few, to be counted together: each row's slopes are then fetched once
+  LineArray<Sum> sums[kFew];          // lines of all bins of each, those of missing values last
   LineArray<Part> part;
-  LineArray<Sum> histogram, running, columns[2];
+  LineArray<Sum> known, columns[2];
   std::vector<std::int32_t> place;  // of listed rows that are looked at ...
   std::vector<Code> code;           // ... and their codes
 };
@@ -39,12 +48,14 @@ class Counter {
 
   // Takes up other labels: copies the slopes of its rows.
   void turn_to(const Labels& block);
-  // Lines of sums of all bins of a feature, that of missing values last.
-  const Sum* count(std::size_t feature, Desk& desk) const;
+  // Finds the sums of the desk's features.
+  void count(Desk& desk) const;
   const Sum* total() const { return total_.get(); }
 
  private:
-  void look_up(std::size_t feature, Desk& desk) const;
+  void count_dense(const std::size_t* places, std::size_t number, Desk& desk) const;
+  void count_listed(std::size_t place, Desk& desk) const;
+  std::size_t cells(std::size_t feature) const { return (static_cast<std::size_t>(bins_.count[feature]) + 1) * line_; }
 
   const Bins& bins_;
   const Slopes& slopes_;

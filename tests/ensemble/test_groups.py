@@ -105,7 +105,7 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
     )
     search = Search(table, slopes, options)
     for step in search.steps(body):
-        sure, border = step.rows(table)
+        sure, border = search.rows(step)
         for feature in range(len(table.count)):
             for found in {any_test(np.random.default_rng([seed, feature, k]), table) for k in range(4)}:
                 expected = covered(table, step.tests(found))
@@ -128,9 +128,9 @@ def test_the_best_member_is_found(seed: int) -> None:
     tests = tuple(dict.fromkeys(any_test(rng, table) for _ in range(4)))
     rows = covered(table, tests)
     step = Step(Body(tests, rows, slopes.sums(rows), 0.0), tests[2:3], tests[:2], 2)
-    offers = Search(table, slopes, Growth(9, 9, min_improvement=0.0, chance=0.0)).offers(step)
-    best = max((slopes.gain(slopes.sums(offer.rows)) for offer in offers), default=0.0)
-    border = step.rows(table)[1]
+    search = Search(table, slopes, Growth(9, 9, min_improvement=0.0, chance=0.0))
+    best = max((slopes.gain(slopes.sums(offer.rows)) for offer in search.offers(step)), default=0.0)
+    border = search.rows(step)[1]
     for feature, count in enumerate(table.count.tolist()):
         kinds = [CATEGORY] if table.nominal[feature] else [AT_MOST, ABOVE]
         for found in (BinTest(feature, kind, b) for kind in kinds for b in range(count - (kinds != [CATEGORY]))):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints, Ints32
+from polyrule.arrays import Bools, Ints, Ints32
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests, what_about
+from polyrule.bins.tests import AnyTest, BinGroup, BinTest, satisfied, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 from polyrule.native import ONE_THREAD, Compute
 
@@ -92,26 +92,20 @@ class Step:
         """Whether what was found is a member of its own: "at least 2 of" must not count the same thing twice."""
         return self.least == 1 or what_about(found) not in map(what_about, self.members)
 
-    def rows(self, table: BinnedTable) -> tuple[Ints32, Ints32]:
-        """Rows that are covered whatever is found, and the border, which is covered where it holds."""
-        if not self.members:
-            return self.body.rows[:0], self.body.rows
-        rows: Ints32 = np.arange(table.rows, dtype=np.int32)
-        for test in self.others:
-            rows = table.covered(test, rows)
-        count = how_many(self.members, table.codes_at(rows))
-        return rows[count >= self.least], rows[count == self.least - 1]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What a step may add: the best condition on each feature, what it must gain at least, and rows as in `Step`."""
+    """What a step may add: the best condition on each feature, and what it must gain at least.
+
+    Rows that are covered whatever is found, the border, which is covered where it holds, and the slopes of the former.
+    """
 
     best: BestConditions
     features: Ints
     least: float
     sure: Ints32
     border: Ints32
+    offset: npt.NDArray[np.int64]
 
 
 def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
@@ -131,6 +125,7 @@ class Search:
         self.table, self.slopes, self.options = table, slopes, options
         self._every: Ints32 = np.arange(table.rows, dtype=np.int32)
         self._all: Ints = np.arange(len(table.slot))
+        self._masks: dict[AnyTest, Bools] = {}  # which rows satisfy a test
         self._telling = self._all  # features that members of groups test
 
     def best(self) -> Body | None:
@@ -160,8 +155,8 @@ class Search:
         bodies = []
         for test in (self.table.opposite(first) for body in firsts for first in single_tests(body.tests)):
             if test is not None:
-                rows = self.table.covered(test, self._every)
-                bodies.append(self._body((test,), rows))
+                rows = self._covered(test, self._every)
+                bodies.append(self._body((test,), rows, self.slopes.sums(rows)))
         return [body for body in bodies if body.gain > 0]
 
     def _leading(self, offers: Iterable[Body]) -> list[Body]:
@@ -169,7 +164,9 @@ class Search:
         grown: dict[bytes, Body] = {}
         for offer in sorted(offers, key=lambda offer: -offer.gain):
             grown.setdefault(offer.rows.tobytes(), offer)
-        return list(grown.values())[: self.options.beam_width]
+            if len(grown) == self.options.beam_width:
+                break
+        return list(grown.values())
 
     def steps(self, body: Body) -> Iterator[Step]:
         """Ways to go on with a body: a condition more, or a member more of a group, which the last one may begin."""
@@ -187,6 +184,15 @@ class Search:
             yield Step(body, tests[:-1], singles[-1:])
         if most > 2 and len(singles) == 2:
             yield Step(body, (), singles, 2)
+
+    def rows(self, step: Step) -> tuple[Ints32, Ints32]:
+        """Rows that are covered whatever is found, and the border, which is covered where it holds."""
+        if not step.members:
+            return step.body.rows[:0], step.body.rows
+        inside = np.logical_and.reduce([self._mask(test) for test in step.others]) if step.others else True
+        count = np.sum([self._mask(test) for test in step.members], axis=0, dtype=np.uint8)
+        sure, border = inside & (count >= step.least), inside & (count == step.least - 1)
+        return np.flatnonzero(sure).astype(np.int32), np.flatnonzero(border).astype(np.int32)
 
     def offers(self, step: Step) -> Iterator[Body]:
         """Yield the best bodies that a step leads to, as many as the beam is wide."""
@@ -207,10 +213,10 @@ class Search:
             gains = gains[judges]
         reached = math.fsum(np.maximum(gains - slopes.cost, 0))
         least = options.enough(reached, len(self._all)) if body.tests else 0.0
-        sure, border = step.rows(self.table)
-        offset = slopes.sums(sure)
+        sure, border = self.rows(step)
+        offset = body.sums if np.array_equal(sure, body.rows) else slopes.sums(sure)
         given = (self.table, border, slopes, options.compute, features, sign, offset, judges)
-        return Found(best_conditions(*given), features, least, sure, border)
+        return Found(best_conditions(*given), features, least, sure, border, offset)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
         body, options, best = step.body, self.options, found.best
@@ -222,12 +228,23 @@ class Search:
             tests = step.tests(test)
             if len(tests) > options.max_conditions or not step.takes(test):
                 continue
-            rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
-            longer = self._body(tests, rows)
+            rows = self._covered(test, found.border)
+            sums = found.offset + self.slopes.sums(rows)
+            if len(found.sure):
+                rows = np.sort(np.concatenate([found.sure, rows]), kind="stable")  # quick for two that are in order
+            longer = self._body(tests, rows, sums)
             if longer.gain > body.gain:
                 taken += 1
                 yield longer
 
-    def _body(self, tests: tuple[AnyTest, ...], rows: Ints32) -> Body:
-        sums = self.slopes.sums(rows)
+    def _covered(self, test: AnyTest, rows: Ints32) -> Ints32:
+        return rows[self._mask(test)[rows]]
+
+    def _mask(self, test: AnyTest) -> Bools:
+        if test not in self._masks:
+            table = self.table
+            self._masks[test] = satisfied(test, lambda feature: (table.column(feature), int(table.count[feature])))
+        return self._masks[test]
+
+    def _body(self, tests: tuple[AnyTest, ...], rows: Ints32, sums: npt.NDArray[np.int64]) -> Body:
         return Body(tests, rows, sums, self.slopes.gain(sums, self.table.sign(tests)))
