@@ -1,9 +1,10 @@
 """The GPU against the processor: same counts and lists on random worlds, and how long it takes. Figures are JSON.
 
 python benchmarks/gpu.py check --worlds 10000 --processes 12   # any differing count or rule ends it with an error
+python benchmarks/gpu.py ensembles --seconds 120                # random worlds: any differing digit of a model ends it
 python benchmarks/gpu.py time --rows 10000000                  # root count, rules, a list of 100, beside 16 cores
 python benchmarks/gpu.py tune --rows 10000000                  # the root count, compiled in other shapes
-python benchmarks/gpu.py short --rows 10000000                 # the default list of 20 rules, and an ensemble of 30
+python benchmarks/gpu.py short --rows 10000000                 # default list of 20 rules, ensemble of 30, by both
 python benchmarks/gpu.py store --folder big --rows 100000000 --labels 50    # makes the store where there is none
 compute-sanitizer --tool memcheck python benchmarks/gpu.py check --worlds 30
 """
@@ -21,6 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import processor
+from gpu_ensembles import check_ensembles, file_of
 from gpu_worlds import check, engine
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.kernels.engine import GrowOptions
@@ -185,22 +187,28 @@ def from_store(folder: Path, rows: int, features: int, labels: int) -> dict:
 
 
 def short(rows: int, features: int, labels: int, threads: int) -> dict[str, Any]:
-    """Seconds of a default list whose rules are grown on the GPU, of the same by the processor, and of an ensemble."""
-    packed, found, lists = world(rows, features, labels), {"rows": rows, "features": features, "labels": labels}, []
-    for where in ("cuda", "cuda", "cpu"):  # the first compiles the kernels
-        started = time.perf_counter()
-        lists.append(str(RuleListClassifier(max_rules=20, device=where, n_jobs=threads).fit(packed).rules_))
-        found[f"list, {where}, s"] = round(time.perf_counter() - started, 2)
-    if len(set(lists)) > 1:
-        raise SystemExit("the lists differ")
-    started = time.perf_counter()
-    RuleEnsembleClassifier(n_jobs=threads).fit(packed)
-    return found | {"ensemble, cpu, s": round(time.perf_counter() - started, 2), "rules": lists[0].count("<-")}
+    """Seconds of a default list of 20 rules and an ensemble of 30, with a GPU and without; models must not differ."""
+    packed, found = world(rows, features, labels), {"rows": rows, "features": features, "labels": labels}
+    learners = {
+        "list": RuleListClassifier(max_rules=20, n_jobs=threads),
+        "ensemble": RuleEnsembleClassifier(n_jobs=threads),
+    }
+    for name, learner in learners.items():
+        models = set()
+        for run in ("cuda, first in the process", "cuda", "cuda, again", "cpu"):  # the first one compiles the kernels
+            started = time.perf_counter()
+            model = learner.set_params(device=run.split(",")[0]).fit(packed).model_
+            found[f"{name}, {run}, s"] = round(time.perf_counter() - started, 2)
+            models.add(file_of(model))
+        if len(models) > 1:
+            raise SystemExit(f"the {name}s differ")
+        found[f"rules of the {name}"] = len(model)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["check", "time", "tune", "store", "short"])
+    parser.add_argument("what", choices=["check", "ensembles", "time", "tune", "store", "short"])
     parser.add_argument("--folder", type=Path, default=Path("store"))
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=240)
@@ -215,6 +223,7 @@ def main() -> None:
     size = given.rows, given.features, given.labels
     found = {
         "check": lambda: check(given.worlds, given.seconds, given.seed, given.processes),
+        "ensembles": lambda: check_ensembles(given.worlds, given.seconds, given.seed, given.processes),
         "time": lambda: measure(*size, given.rules, given.threads),
         "tune": lambda: tune(*size),
         "store": lambda: from_store(given.folder, *size),

@@ -16,6 +16,7 @@ void register_engine(nb::module_& m);
 void register_predict(nb::module_& m);
 void register_covers(nb::module_& m);
 void register_ensemble(nb::module_& m);
+void register_lookup(nb::module_& m);
 void register_teacher(nb::module_& m);
 
 }  // namespace polyrule

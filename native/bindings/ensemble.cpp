@@ -1,4 +1,5 @@
 // The search for an ensemble's conditions, and the fit of its weights, as Python calls them.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 
 #include <memory>
@@ -154,6 +155,14 @@ void py_logistic_slopes(const Array<std::uint8_t, 2>& covers, const Array<float,
   logistic_slopes(fit.problem, fit.weights, scale, threads, every, gradient.data(), curvature.data());
 }
 
+auto py_line_sums(const Array<double, 1>& scores, const Array<double, 1>& truth, const Array<double, 1>& weights,
+                  double shift, double slope, double unit, int threads) {
+  const std::size_t count = scores.shape(0);
+  if (truth.shape(0) != count || weights.shape(0) != count) throw nb::value_error("one entry per score is needed");
+  const nb::gil_scoped_release release;
+  return line_sums(scores.data(), truth.data(), weights.data(), count, shift, slope, unit, threads);
+}
+
 Weights checked(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties) {
   const Weights given{nullptr, support.shape(0), support.shape(1), nullptr, support.data()};
   if (penalties.shape(0) != given.size) throw nb::value_error("one penalty per rule is needed");
@@ -194,6 +203,7 @@ void register_ensemble(nb::module_& m) {
         "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
   m.def("logistic_slopes", &py_logistic_slopes, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
         "support"_a, "scale"_a, "gradient"_a, "curvature"_a, "threads"_a);
+  m.def("line_sums", &py_line_sums, "scores"_a, "truth"_a, "weights"_a, "shift"_a, "slope"_a, "unit"_a, "threads"_a);
   m.def("newton_steps", &py_newton_steps, "matrices"_a, "support"_a, "penalties"_a, "gradient"_a);
   m.def("inverse_diagonals", &py_inverse_diagonals, "matrices"_a, "support"_a, "penalties"_a);
 }

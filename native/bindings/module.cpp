@@ -8,6 +8,7 @@ NB_MODULE(_native, m) {
   polyrule::register_predict(m);
   polyrule::register_covers(m);
   polyrule::register_ensemble(m);
+  polyrule::register_lookup(m);
   polyrule::register_teacher(m);
   polyrule_count::register_count(m);
 }

@@ -12,11 +12,11 @@
 namespace polyrule {
 namespace {
 
-constexpr std::size_t kChunk = 1024;                           // bodies that a thread takes at a time
-constexpr std::size_t kLanes = 16;                             // columns that are added at a time
-constexpr double kSomeRows = 1, kManyRows = 8;                 // of a word, from which on tables of sums pay
-constexpr std::size_t kFewBodies = 32;                         // for which no tables of sums are made
-constexpr double kNarrow = 511, kWider = 2047;                 // 64 and 16 such numbers fit into 16 bits,
+constexpr std::size_t kChunk = 1024, kSmallest = 128;  // bodies that a thread takes at a time, at most and least
+constexpr std::size_t kLanes = 16;                     // columns that are added at a time
+constexpr double kSomeRows = 1, kManyRows = 8;         // of a word, from which on tables of sums pay
+constexpr std::size_t kFewBodies = 32;                 // for which no tables of sums are made
+constexpr double kNarrow = 511, kWider = 2047;         // 64 and 16 such numbers fit into 16 bits,
 constexpr std::size_t kMostNarrowRows = std::size_t{1} << 20;  // and so many into 32
 
 using Short = Lanes<std::int16_t, kLanes>;
@@ -180,10 +180,11 @@ void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const
   const bool table = !column && rows_each >= kSomeRows && words * 64 <= kMostNarrowRows;
   const double largest = table ? largest_of(every, worth, columns) : 0;
   const bool narrow = table && largest <= kWider;
-  parallel_for((bodies + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
+  const std::size_t share = std::clamp(bodies / static_cast<std::size_t>(std::max(1, threads)) + 1, kSmallest, kChunk);
+  parallel_for((bodies + share - 1) / share, threads, [&](std::size_t chunk) {
     Bodies some = every;
-    some.first = chunk * kChunk;
-    some.last = std::min(bodies, (chunk + 1) * kChunk);
+    some.first = chunk * share;
+    some.last = std::min(bodies, some.first + share);
     if (column) sum_column(some, worth, out);
     else if (narrow) sum_narrow(some, worth, columns, largest, out);
     else sum_rows(some, worth, columns, out);

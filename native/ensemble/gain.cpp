@@ -10,17 +10,14 @@
 #include "core/parallel.hpp"
 #include "ensemble/memory.hpp"
 #include "ensemble/sums.hpp"
+#include "slopes.h"
 
 namespace polyrule {
 namespace {
 
-enum Test : std::uint8_t { at_most = 0, above = 1, category = 2 };
+using namespace polyrule_slopes;
 
-// Which sign the weights of a body must have once it tests a threshold of a feature: 1, -1, or 0 for any.
-constexpr int kForbidden = 2;
-inline int sign_with(int sign, int wanted) {
-  return wanted == 0 || wanted == sign ? sign : sign == 0 ? wanted : kForbidden;
-}
+enum Test : std::uint8_t { at_most = 0, above = 1, category = 2 };
 
 // What eight labels are judged by: one over their curvature in all rows, the penalties, and the sign of weights, 0 for
 // any.
@@ -39,7 +36,7 @@ POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inve
   if (sign != 0) value = select(g * sign < none, value, none);
   alignas(64) double v[kEight];
   store(v, value);
-  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  return sum_of_eight(v);
 }
 
 POLYRULE_VECTOR_CLONES void add_categories(const Lines& sums, std::size_t half, const Sum* weight, std::size_t bins,

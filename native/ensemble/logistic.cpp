@@ -10,60 +10,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/bits.hpp"
 #include "core/parallel.hpp"
+#include "slopes.h"
 
 namespace polyrule {
 namespace {
 
-using Whole = std::int64_t;
+using namespace polyrule_slopes;
 
 constexpr std::size_t kBlock = 512;             // rows at a time: their numbers stay in the nearest cache
 constexpr std::size_t kEight = 8, kWays = 256;  // rules at a time, and in how many ways eight of them may cover a row
-constexpr double kMagic = 6755399441055744.0;   // 1.5 * 2^52: adding it rounds to a whole number
 constexpr double kLeastCurvature = 1e-9;        // keeps the matrix of a rule without effect regular
-constexpr double kFarthest = 690;               // beyond it exp(-x) counts as exp(-690)
-constexpr double kFinest = 0x1p44;              // units that a number is rounded to before it is weighed
-
-POLYRULE_INLINE Whole rounded(double value) {
-  return std::bit_cast<Whole>(value + kMagic) - std::bit_cast<Whole>(kMagic);
-}
-
-// What a row of a weight contributes, in units: rounded before it is multiplied, so that a weight of two is two rows.
-class Contribution {
- public:
-  explicit Contribution(double unit) : fine_(std::min(unit, kFinest)), coarse_(unit / fine_) {}
-  POLYRULE_INLINE Whole operator()(double weight, double value) const {
-    return rounded(weight * coarse_ * ((fine_ * value + kMagic) - kMagic));
-  }
-
- private:
-  double fine_, coarse_;
-};
-
-// exp(-x) for x >= 0 by a power of two and a Taylor series of degree 13: a unit in the last place at most.
-POLYRULE_INLINE double falling(double x) {
-  const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
-  const double rest = (-x - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10;
-  double sum = 1.6059043836821613e-10;
-  sum = sum * rest + 2.08767569878681e-09;
-  sum = sum * rest + 2.505210838544172e-08;
-  sum = sum * rest + 2.755731922398589e-07;
-  sum = sum * rest + 2.7557319223985893e-06;
-  sum = sum * rest + 2.48015873015873e-05;
-  sum = sum * rest + 0.0001984126984126984;
-  sum = sum * rest + 0.001388888888888889;
-  sum = sum * rest + 0.008333333333333333;
-  sum = sum * rest + 0.041666666666666664;
-  sum = sum * rest + 0.16666666666666666;
-  sum = sum * rest + 0.5;
-  sum = sum * rest + 1.0;
-  sum = sum * rest + 1.0;
-  const Whole power = std::bit_cast<Whole>(turned) - std::bit_cast<Whole>(kMagic) + 1023;
-  return sum * std::bit_cast<double>(power << 52);
-}
 
 // Notes which rows a rule covers, by its bit.
 POLYRULE_VECTOR_CLONES void note_way(std::uint8_t* __restrict ways, const std::uint8_t* __restrict cover,
@@ -100,7 +61,7 @@ POLYRULE_VECTOR_CLONES void fall(const double* __restrict scores, double* __rest
 
 POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, const double* __restrict away,
                                            double* __restrict chances, std::size_t rows) {
-  for (std::size_t r = 0; r < rows; ++r) chances[r] = (scores[r] >= 0 ? 1.0 : away[r]) / (1.0 + away[r]);
+  for (std::size_t r = 0; r < rows; ++r) chances[r] = chance_of(scores[r], away[r]);
 }
 
 POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const float* __restrict targets,
@@ -321,6 +282,57 @@ void logistic_slopes(const Problem& problem, const Weights& given, double scale,
       }
     });
   });
+}
+
+namespace {
+
+// Numbers may be too large for `Contribution`, whose way to round is quicker.
+POLYRULE_INLINE Whole contributed(double weight, double value, double fine, double coarse) {
+  return static_cast<Whole>(std::nearbyint(weight * coarse * std::nearbyint(fine * value)));
+}
+
+POLYRULE_VECTOR_CLONES void add_line(const double* __restrict scores, const double* __restrict truth,
+                                     const double* __restrict weights, std::size_t count, double shift, double slope,
+                                     double fine, double coarse, Whole* __restrict sums) {
+  double moved[kBlock], away[kBlock];
+  for (std::size_t r = 0; r < count; ++r) {
+    moved[r] = shift + slope * scores[r];
+    const double size = std::fabs(moved[r]);
+    away[r] = size < kFarthest ? size : kFarthest;
+  }
+  Whole found[6] = {};
+  for (std::size_t r = 0; r < count; ++r) {
+    const double far = falling(away[r]), chance = chance_of(moved[r], far), score = scores[r], weight = weights[r];
+    const double loss = (moved[r] > 0 ? moved[r] : 0.0) + log_of_one_and(far) - truth[r] * moved[r];
+    const double surplus = chance - truth[r], bent = chance * (1 - chance);
+    found[0] += contributed(weight, loss, fine, coarse);
+    found[1] += contributed(weight, surplus, fine, coarse);
+    found[2] += contributed(weight, surplus * score, fine, coarse);
+    found[3] += contributed(weight, bent, fine, coarse);
+    found[4] += contributed(weight, bent * score, fine, coarse);
+    found[5] += contributed(weight, bent * score * score, fine, coarse);
+  }
+  for (std::size_t k = 0; k < 6; ++k) sums[k] += found[k];
+}
+
+}  // namespace
+
+std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
+                                      std::size_t count, double shift, double slope, double unit, int threads) {
+  const double fine = std::min(unit, kFinest), coarse = unit / fine;
+  std::array<std::int64_t, 6> sums{};
+  std::mutex guard;
+  constexpr std::size_t kShare = 64 * kBlock;
+  parallel_for((count + kShare - 1) / kShare, std::max(1, threads), [&](std::size_t share) {
+    Whole found[6] = {};
+    const std::size_t end = std::min(count, (share + 1) * kShare);
+    for (std::size_t first = share * kShare; first < end; first += kBlock)
+      add_line(scores + first, truth + first, weights + first, std::min(kBlock, end - first), shift, slope, fine,
+               coarse, found);
+    const std::lock_guard lock(guard);
+    for (std::size_t k = 0; k < 6; ++k) sums[k] += found[k];
+  });
+  return sums;
 }
 
 std::vector<std::uint8_t> newton_steps(const double* matrices, const Weights& given, const double* penalties,

@@ -1,6 +1,7 @@
 // The derivatives of the loss of additive rules with weighted heads, and Newton's steps, label by label.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,6 +39,11 @@ std::vector<double> logistic_curvatures(const Problem& problem, const Weights& g
 // First and second derivatives by every score, in whole units, into the labels' columns of [rows][every].
 void logistic_slopes(const Problem& problem, const Weights& given, double scale, int threads, std::size_t every,
                      std::int32_t* gradient, std::int32_t* curvature);
+
+// What calibration adds up, in units, over scores that a line has moved: losses, their slopes by shift and tilt, their
+// curvatures.
+std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
+                                      std::size_t count, double shift, double slope, double unit, int threads);
 
 // Solve (matrix + penalties) step = gradient for every label, or find the diagonals of the inverses; return which of
 // the matrices were positive definite. Coefficients are not looked at.

@@ -8,6 +8,9 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 logger = logging.getLogger(__name__)
 
@@ -36,15 +39,32 @@ class Compute:
     threads : int
     kernels : {None, "native", "reference"}
         None takes the compiled kernels where they are built and can do what is asked.
+    device : GpuKernels or None
+        A GPU that holds what belongs to the examples and goes through all of them, see `polyrule.scale.gpu_slopes`.
     """
 
     threads: int = 1
     kernels: str | None = None
+    device: Any = None
 
     @property
     def compiled(self) -> ModuleType | None:
         """The extension module; None where NumPy is wanted, or nothing else is there."""
         return None if self.kernels == "reference" else native
+
+    @property
+    def through_rows(self) -> Any:
+        """Who goes through all examples: the device, the extension module, or None for NumPy."""
+        return self.compiled if self.device is None else self.device
+
+    @property
+    def xp(self) -> Any:
+        """Whose arrays hold what belongs to the examples: NumPy's, or those of the device."""
+        return np if self.device is None else self.device.xp
+
+    def here(self, array: Any) -> Any:
+        """Return an array of `xp` as NumPy's."""
+        return array if self.device is None else self.device.here(array)
 
 
 ONE_THREAD = Compute()

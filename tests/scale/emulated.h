@@ -23,6 +23,7 @@ static unsigned long long* shared_memory;
 static std::vector<ucontext_t> contexts;
 static ucontext_t scheduler;
 
+using std::max;
 using std::min;
 
 static void __syncthreads() { swapcontext(&contexts[threadIdx.x], &scheduler); }

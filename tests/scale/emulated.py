@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
+
+from polyrule.scale import device, gpu_count, gpu_slopes
 
 SHARED_LIMIT = 9000
 
@@ -35,7 +40,7 @@ class Emulated:
     """What `polyrule.scale` uses of the module cupy."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._modules = folder, 0
         attributes = {"MaxSharedMemoryPerBlockOptin": SHARED_LIMIT, "MultiProcessorCount": 2}
         self.cuda = SimpleNamespace(Device=lambda: SimpleNamespace(attributes=attributes))
 
@@ -51,11 +56,29 @@ class Emulated:
             f"{{ launch(&{name}, x, y, threads, shared, values); }}\n"
             for i, name in enumerate(name_expressions)
         )
-        source, library = self._folder / "kernels.cpp", self._folder / "kernels.so"
+        self._modules += 1
+        source, library = (self._folder / f"kernels{self._modules}.{kind}" for kind in ("cpp", "so"))
         source.write_text(header + text + runs)
-        flags = ["-O1", "-std=gnu++20", "-shared", "-fPIC", "-Wno-unknown-pragmas"]
+        flags = ["-O1", "-std=gnu++20", "-shared", "-fPIC", "-Wno-unknown-pragmas", "-ffp-contract=off"]
         defines = [option for option in options if option.startswith("-D")]
         subprocess.run(["g++", *flags, *defines, str(source), "-o", str(library)], check=True)
         loaded = ctypes.CDLL(str(library))
         names = {name: Kernel(loaded[f"run{i}"]) for i, name in enumerate(name_expressions)}
         return SimpleNamespace(get_function=names.__getitem__)
+
+
+@contextmanager
+def no_gpu(folder: Path) -> Iterator[pytest.MonkeyPatch]:
+    """Small chunks, tiles and blocks of threads on a GPU that is none, so that small worlds go through all of them."""
+    fake, caches = (
+        Emulated(folder),
+        (device.kernels, device.shared_limit, device.processors, gpu_count._plan, gpu_slopes.kernels),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device, "cupy", lambda: fake)
+        patch.setattr(device, "TUNING", device.Tuning(threads=4, together=3, chunk=8, touches=64, deciders=4))
+        for cached in caches:
+            cached.cache_clear()
+        yield patch
+    for cached in caches:
+        cached.cache_clear()

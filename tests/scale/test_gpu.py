@@ -9,13 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
-from tests.scale.emulated import Emulated
+from tests.scale.emulated import no_gpu
 from tests.scale.worlds import counted, local, packed_of
 
 from polyrule.data.table import Table
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective, get
-from polyrule.scale import device, gpu_count
 from polyrule.scale import engine as counted_engine
 from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.gpu import GpuCounter, decide_on_device
@@ -27,17 +26,9 @@ COMMITS = [(0.01, True), (None, False), (0.3, False)]
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_gpu(tmp_path_factory):
-    """Small chunks, tiles and blocks of threads, so that small worlds go through all of them."""
-    fake = Emulated(tmp_path_factory.mktemp("kernels"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device, "cupy", lambda: fake)
-        patch.setattr(device, "TUNING", device.Tuning(threads=4, together=3, chunk=8, touches=64, deciders=4))
+    with no_gpu(tmp_path_factory.mktemp("kernels")) as patch:
         patch.setattr(counted_engine, "decide", decide_on_device)
-        for cached in (device.kernels, device.shared_limit, device.processors, gpu_count._plan):
-            cached.cache_clear()
         yield
-    for cached in (device.kernels, device.shared_limit, device.processors, gpu_count._plan):
-        cached.cache_clear()
 
 
 def same_counts(packed, steps, body, usual, occurring) -> None:

@@ -40,6 +40,21 @@ def content(packed: Packed) -> list[tuple[object, ...]]:
     return sorted((tuple(row), tuple(labels), weight) for row, labels, weight in rows)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    hashes=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=300, unique=True),
+    most=st.integers(1, 400),
+    seed=st.integers(0, 99),
+)
+def test_drawing_by_parts_is_drawing_from_the_whole_order(hashes, most, seed) -> None:
+    weights = np.random.default_rng(seed).integers(1, 5, len(hashes))
+    order = np.argsort(np.array(hashes, dtype=np.uint64))
+    line = np.repeat(order, weights[order])  # every row as often as it weighs
+    drawn = [line[number * len(line) // most] for number in range(most)]
+    rows, times = drawn_rows(np.array(hashes, dtype=np.uint64), weights, most)
+    assert np.array_equal(np.repeat(rows, times), np.sort(drawn))
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     hashes=st.lists(st.integers(0, 9), min_size=1, max_size=40),

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bytes, Floats, Ints, Words
-from polyrule.data.table import Table, places
+from polyrule.data.table import Table, looked_up, places
 from polyrule.data.targets import read_target
 from polyrule.errors import DataError
 
@@ -100,6 +100,7 @@ def _sparse_parts(matrix: Any) -> Iterator[Array]:
 
 
 Hashes = Words
+_LABEL_VALUES = 3  # absent, present, unknown
 
 
 def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
@@ -141,29 +142,35 @@ def _row_hashes(table: Table, labels: Bytes, weights: Floats | Ints, *, ranked: 
     """Hashes of features and weight, and of labels; of the values themselves, or of their ranks in the column."""
     width = table.shape[1]
     keys = _mixed(np.arange(1, width + labels.shape[1] + 2, dtype=np.uint64)) | np.uint64(1)
-    seen, zeros = np.zeros(len(table), dtype=np.uint64), np.zeros(1, dtype=np.uint64)
-    values: Any = table.values
-    for number, key in enumerate(keys[:width]):
-        if table.is_sparse:
-            stored = slice(values.indptr[number], values.indptr[number + 1])
-            rows, column = values.indices[stored], np.append(values.data[stored], 0.0)
-            if ranked:
-                column = places(column) if len(rows) < len(table) else np.append(places(column[:-1]), 0.0)
-            hashes = _hashed(column, key)
-            seen[rows] += hashes[:-1] - hashes[-1]
-            zeros += hashes[-1]
-        elif ranked:
+    seen = _hashed(weights, keys[-1])
+    if table.is_sparse:
+        seen += _sparse_hashes(table, keys[:width], ranked)
+    elif ranked:
+        for number, key in enumerate(keys[:width]):
             seen += table.apply_to_places(number, partial(_hashed, key=key))
-        else:
-            seen += table.apply(number, partial(_hashed, key=key))
-    seen += zeros + _hashed(weights, keys[-1])
-    told = np.zeros_like(seen)
-    for column, key in zip(labels.T, keys[width:], strict=False):
-        told += _hashed(column, key)
-    return seen, told
+    else:
+        seen += table.added(_hashed, keys[:width])
+    values = np.tile(np.arange(_LABEL_VALUES), labels.shape[1])
+    tables = _hashed(values, np.repeat(keys[width:-1], _LABEL_VALUES))
+    return seen, looked_up(labels.T.astype(np.uint8, copy=False), tables, [_LABEL_VALUES] * labels.shape[1])
 
 
-def _hashed(values: Array, key: np.uint64) -> Hashes:
+def _sparse_hashes(table: Table, keys: Hashes, ranked: bool) -> Hashes:
+    """Hashes of the features of a sparse table: those of its zeros are added up once."""
+    values: Any = table.values
+    seen, zeros = np.zeros(len(table), dtype=np.uint64), np.zeros(1, dtype=np.uint64)
+    for number, key in enumerate(keys):
+        stored = slice(values.indptr[number], values.indptr[number + 1])
+        rows, column = values.indices[stored], np.append(values.data[stored], 0.0)
+        if ranked:
+            column = places(column) if len(rows) < len(table) else np.append(places(column[:-1]), 0.0)
+        hashes = _hashed(column, key)
+        seen[rows] += hashes[:-1] - hashes[-1]
+        zeros += hashes[-1]
+    return seen + zeros
+
+
+def _hashed(values: Array, key: np.uint64 | Hashes) -> Hashes:
     """Hashes of numbers, to be added up over the columns."""
     plain = values.astype(np.float64) + 0.0  # there are two zeros
     plain[np.isnan(plain)] = np.nan  # of which there are many

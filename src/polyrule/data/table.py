@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Bools, Floats, Ints
+from polyrule.arrays import Array, Bools, Floats, Ints, Words
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
+from polyrule.native import native
 
 FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
 CODED = ("nominal", "ordinal")
@@ -232,6 +233,20 @@ class Table:
         """Return what a function says of the place of every value among those of its column; see `places`."""
         return function(places(self.column(index)))
 
+    def added(self, function: Callable[[Floats, Any], Words], keys: Words) -> Words:
+        """Return per example the sum, modulo 2**64, of what a function says of its values and the keys of the columns.
+
+        Examples
+        --------
+        >>> say = lambda column, key: column.astype(np.uint64) * key
+        >>> Table.from_array([[1.0, 2.0], [3.0, 4.0]]).added(say, np.array([10, 1], dtype=np.uint64))
+        array([12, 34], dtype=uint64)
+        """
+        found = np.zeros(len(self), dtype=np.uint64)
+        for number, key in enumerate(keys):
+            found += function(self.column(number), key)
+        return found
+
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest of the values that a column does not tell apart, ascending, and how often they occur.
 
@@ -352,3 +367,30 @@ def as_kept(array: Array) -> Array:
     """
     kept = array.dtype if array.dtype in KEPT else np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
     return np.asarray(array, dtype=kept)
+
+
+def looked_up(codes: Any, tables: Words, sizes: Sequence[int] | Ints) -> Words:
+    """Return per row the sum, modulo 2**64, of what each column's table says of its code.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or uint16, shape (columns, rows)
+    tables : ndarray of uint64
+        One after the other.
+    sizes : sequence of int
+        Numbers in each of them.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 1, 1], [2, 0, 1]], dtype=np.uint8)
+    >>> looked_up(codes, np.array([1, 2, 10, 20, 30], dtype=np.uint64), [2, 3])
+    array([31, 12, 22], dtype=uint64)
+    """
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    found = np.zeros(codes.shape[1], dtype=np.uint64)
+    if native is not None and codes.dtype in (np.uint8, np.uint16):
+        native.add_looked_up(codes, tables, starts, found)
+        return found
+    for column, start, end in zip(codes, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        found += tables[start:end][column]
+    return found

@@ -170,7 +170,8 @@ class Builder:
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
             gradient, curvature = solver.slopes
             ridge, memory = self.options.gain_ridge, self._memory
-            priced = Slopes.of(gradient, curvature, solver.scale, ridge, price, solver.versions, memory)
+            given = (gradient, curvature, solver.scale, ridge, price, solver.versions, memory, self._growth.compute)
+            priced = Slopes.of(*given)
             body = self._grown(priced)
             if body is None:
                 continue

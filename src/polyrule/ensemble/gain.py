@@ -47,6 +47,8 @@ class Slopes:
     memory : GainMemory or None
         Which sums the compiled search keeps, from question to question and of all rows from rule to rule; it belongs
         to one table and one solver. The result does not depend on it.
+    compute : Compute
+        Where the gradients are, and who adds them up.
     """
 
     gradient: npt.NDArray[np.int32]
@@ -57,6 +59,7 @@ class Slopes:
     cost: float
     versions: npt.NDArray[np.int64]
     memory: Any = None
+    compute: Compute = ONE_THREAD
 
     @classmethod
     def of(
@@ -68,19 +71,22 @@ class Slopes:
         cost: float,
         versions: npt.NDArray[np.int64] | None = None,
         memory: Any = None,
+        compute: Compute = ONE_THREAD,
     ) -> Slopes:
         """Slopes of all rows."""
         if versions is None:
             versions, memory = np.zeros(gradient.shape[1], dtype=np.int64), None
-        root = curvature.sum(axis=0, dtype=np.int64)
-        return cls(gradient, curvature, root, scale, ridge, cost, versions, memory)
+        root = compute.here(curvature.sum(axis=0, dtype=np.int64))
+        return cls(gradient, curvature, root, scale, ridge, cost, versions, memory, compute)
 
     def some(self, labels: npt.NDArray[np.int64]) -> Slopes:
         """Return the slopes of some labels only."""
+        xp = self.compute.xp
+        places = xp.asarray(labels)
         return replace(
             self,
-            gradient=np.ascontiguousarray(self.gradient[:, labels]),
-            curvature=np.ascontiguousarray(self.curvature[:, labels]),
+            gradient=xp.ascontiguousarray(self.gradient[:, places]),
+            curvature=xp.ascontiguousarray(self.curvature[:, places]),
             root=self.root[labels],
             versions=self.versions[labels],
             memory=None,
@@ -88,8 +94,8 @@ class Slopes:
 
     def sums(self, rows: Ints32) -> npt.NDArray[np.int64]:
         """Gradient and curvature of every label over `rows`, shape (2, labels)."""
-        if native is not None:
-            found = native.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
+        if self.compute.through_rows is not None:
+            found = self.compute.through_rows.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
             return np.asarray(found).reshape(2, -1)
         both = (self.gradient[rows], self.curvature[rows])
         return np.stack([some.sum(axis=0, dtype=np.int64) for some in both])
@@ -162,16 +168,20 @@ def best_conditions(
     if offset is None:
         offset = np.zeros((2, len(slopes.root)), dtype=np.int64)
     kernel = native_kernel()
-    if compute.compiled is None or kernel is None:
+    if compute.device is None and (compute.compiled is None or kernel is None):
         some = table if features is None else table.only(features.tolist())
         return reference_best_conditions(some, rows, slopes, sign, offset, judges)
-    found = kernel(
-        table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
-        table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
-        slopes.curvature, np.arange(len(slopes.root)) if judges is None else judges,
-        np.arange(len(table.slot)) if features is None else features, slopes.root, offset,
-        slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign, slopes.memory, slopes.versions, compute.threads,
-    )  # fmt: skip
+    judges = np.arange(len(slopes.root)) if judges is None else judges
+    features = np.arange(len(table.slot)) if features is None else features
+    asked = (judges, features, slopes.root, offset, slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign)
+    if compute.device is not None:
+        found = compute.device.best_conditions(table, rows, slopes.gradient, slopes.curvature, *asked)
+    else:
+        found = kernel(
+            table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
+            table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
+            slopes.curvature, *asked, slopes.memory, slopes.versions, compute.threads,
+        )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
 

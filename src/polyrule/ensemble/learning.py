@@ -92,7 +92,7 @@ def learn(
     wanted: list[Bools] = [np.ones(len(table), dtype=bool), *(~rows for rows in held)]
     cells = (truth.size, table.shape[0] * table.shape[1])
     crowded = any(number > most for number, most in zip(cells, _LARGEST_SIDE_BY_SIDE, strict=True))
-    at_once = 1 if crowded else min(options.compute.threads, len(wanted))
+    at_once = 1 if crowded or options.compute.device is not None else min(options.compute.threads, len(wanted))
     inner = replace(options.compute, threads=max(1, options.compute.threads // at_once))
     options = replace(options, compute=inner)
     control = Control(options.time_limit, callback, len(wanted), options.restarts, at_once)
@@ -158,7 +158,7 @@ class _Judged:
         scores = held.scores(self.setting, Calibration(), 0)
         self.calibration = Calibration()
         if held.honest:
-            self.calibration = Calibration.fit(scores, truth[rows], weights[rows])
+            self.calibration = Calibration.fit(scores, truth[rows], weights[rows], options.compute)
         if options.points:
             scores = held.scores(self.setting, self.calibration, options.points)
         else:

@@ -130,9 +130,9 @@ class Logistic:
 
     def descents(self, labels: Ints, coefficients: Matrix, support: Bools) -> Matrix:
         """Derivatives of each label's loss by the weights in the support; 0 elsewhere."""
-        if self.compute.compiled is not None:
+        if self.compute.through_rows is not None:
             given = self._given(labels, coefficients, support)
-            flat = self.compute.compiled.logistic_descents(*given, self.unit, self.compute.threads)
+            flat = self.compute.through_rows.logistic_descents(*given, self.unit, self.compute.threads)
             return np.asarray(flat).reshape(coefficients.shape)
         found = np.zeros(coefficients.shape, dtype=np.int64)
         for place, label in enumerate(labels.tolist()):
@@ -145,8 +145,8 @@ class Logistic:
 
     def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
         """Second derivatives of each label's loss by the weights in its support."""
-        if self.compute.compiled is not None:
-            flat = self.compute.compiled.logistic_curvatures(
+        if self.compute.through_rows is not None:
+            flat = self.compute.through_rows.logistic_curvatures(
                 *self._given(labels, coefficients, support), self.unit, self.compute.threads
             )
             sizes = support.sum(axis=0).tolist()
@@ -167,9 +167,9 @@ class Logistic:
         self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, curvature: Ints32
     ) -> None:
         """Write first and second derivatives by every score, in units of 1 / `scale`, into the labels' columns."""
-        if self.compute.compiled is not None:
+        if self.compute.through_rows is not None:
             given = self._given(labels, coefficients, support)
-            self.compute.compiled.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
+            self.compute.through_rows.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
             return
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])
@@ -303,7 +303,7 @@ class Calibration:
     shift: float = 0.0
 
     @classmethod
-    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats) -> Calibration:
+    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats, compute: Compute = ONE_THREAD) -> Calibration:
         """Fit by logistic regression on scores of examples that were not used to make them.
 
         A weak penalty pulls towards the identity, which also keeps the slope finite where the scores separate the
@@ -325,7 +325,7 @@ class Calibration:
         line: Floats = np.array([0.0, 1.0])
         step: Floats = np.zeros(2)
         for _ in range(_MOST_STEPS):
-            here, gradient, curvature = _around(line - step, flat, wanted, every)
+            here, gradient, curvature = _around(line - step, flat, wanted, every, compute)
             if here > value:
                 step = step / 2.0
                 continue
@@ -341,10 +341,24 @@ class Calibration:
         return self.slope * scores + self.shift
 
 
-def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[float, Floats, Matrix]:
+def _around(
+    line: Floats, flat: Floats, wanted: Floats, every: Floats, compute: Compute
+) -> tuple[float, Floats, Matrix]:
     """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
     away = line - np.array([0.0, 1.0])
     unit = unit_for(every) / 4096  # one number may be as large as a few thousand
+    if compute.compiled is not None:
+        found = compute.compiled.line_sums(flat, wanted, every, *line.tolist(), unit, compute.threads)
+        sums: Ints = np.array(found, dtype=np.int64)
+    else:
+        sums = reference_line_sums(flat, wanted, every, line, unit)
+    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
+    value += (away[0] * away[0] + away[1] * away[1]) / 2
+    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
+
+
+def reference_line_sums(flat: Floats, wanted: Floats, every: Floats, line: Floats, unit: float) -> Ints:
+    """Plain NumPy form of the native kernel; every number comes out the same."""
     sums: Ints = np.zeros(6, dtype=np.int64)
     for first in range(0, len(flat), _SCORES_AT_A_TIME):
         block = slice(first, first + _SCORES_AT_A_TIME)
@@ -355,9 +369,7 @@ def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[
         surplus, bent = chance - truth, chance * (1 - chance)
         terms = (losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
         sums += [whole(weights, term, unit).sum() for term in terms]
-    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
-    value += (away[0] * away[0] + away[1] * away[1]) / 2
-    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
+    return sums
 
 
 def _line_step(curvature: Matrix, gradient: Floats) -> Floats:

@@ -75,11 +75,12 @@ class Solver:
     ) -> None:
         self.weights, self.ridge = np.ascontiguousarray(weights, dtype=np.float64), ridge
         rows, labels = targets.shape
-        self._covers = np.zeros((1 + capacity, rows), dtype=np.uint8)
+        self._compute, xp = compute, compute.xp
+        self._covers = xp.zeros((1 + capacity, rows), dtype=np.uint8)
         self._covers[0] = 1
         self._size = 1
-        by_label = np.ascontiguousarray(targets.T, dtype=np.float32)
-        self._logistic = Logistic(self._covers, by_label, self.weights, unit_for(self.weights), compute)
+        by_label = xp.asarray(np.ascontiguousarray(targets.T, dtype=np.float32))
+        self._logistic = Logistic(self._covers, by_label, xp.asarray(self.weights), unit_for(self.weights), compute)
         self._least = _TOLERANCE * max(1.0, float(self.weights.sum()))
         self._hessians: list[Matrix | None] = [None] * labels
         self.coefficients = np.zeros((1, labels))
@@ -94,12 +95,12 @@ class Solver:
     @property
     def covers(self) -> Bytes:
         """1 where a rule covers a row, after a first column of ones."""
-        return self._covers[: self._size].T
+        return np.asarray(self._compute.here(self._covers[: self._size]).T)
 
     @property
     def targets(self) -> Floats32:
         """What the probabilities should be, shape (rows, labels)."""
-        return self._logistic.targets.T
+        return np.asarray(self._compute.here(self._logistic.targets).T)
 
     @property
     def slopes(self) -> npt.NDArray[np.int32]:
@@ -108,7 +109,8 @@ class Solver:
         Whole numbers, so that sums of them are exact.
         """
         if self._slopes is None:
-            self._slopes = np.zeros((2, *self.targets.shape), dtype=np.int32)
+            rows, labels = len(self.weights), len(self._hessians)
+            self._slopes = self._compute.xp.zeros((2, rows, labels), dtype=np.int32)
         stale = np.flatnonzero(self._stale)
         if len(stale):
             self.versions[stale] += 1
@@ -125,7 +127,7 @@ class Solver:
         """Append a rule that covers `rows` and may weigh the labels in `head`; its weights start at 0."""
         self.signs = np.append(self.signs, np.int8(sign))
         self._covers[self._size] = 0
-        self._covers[self._size, rows] = 1
+        self._covers[self._size, self._compute.xp.asarray(rows)] = 1
         self._size += 1
         self.coefficients = np.vstack([self.coefficients, np.zeros(len(head))])
         self.support = np.vstack([self.support, head])
@@ -154,7 +156,7 @@ class Solver:
     def restore(self, covers: Bytes, coefficients: Matrix, support: Bools, signs: npt.NDArray[np.int8]) -> None:
         """Go back to an earlier state."""
         self._size = covers.shape[1]
-        self._covers[: self._size] = covers.T
+        self._covers[: self._size] = self._compute.xp.asarray(covers.T)
         self.coefficients, self.support, self.signs = coefficients, support, signs
         self._forget(np.arange(len(self._hessians)))
 
@@ -180,13 +182,14 @@ class Solver:
     def objective(self) -> float:
         """The penalised loss."""
         found = [math.fsum((self._penalties()[:, None] * self.coefficients**2 / 2).flat)]
+        covers, targets = self.covers, self.targets
         step = max(256, _BLOCK_CELLS // max(1, len(self._hessians)))
         for first in range(0, len(self.weights), step):
             some = slice(first, first + step)
             scores = np.zeros((len(self.weights[some]), len(self._hessians)))
-            for covered, weights in zip(self.covers[some].T, self.coefficients, strict=False):
+            for covered, weights in zip(covers[some].T, self.coefficients, strict=False):
                 scores += np.where(covered[:, None], weights, 0)  # a product would depend on the library that adds up
-            found.extend(loss(scores, self.targets[some], self.weights[some]).tolist())
+            found.extend(loss(scores, targets[some], self.weights[some]).tolist())
         return math.fsum(found)
 
     def saliency(self, labels: Ints | None = None) -> Matrix:
@@ -200,11 +203,11 @@ class Solver:
         for batch in self._batches(labels):
             support = self.support[:, batch]
             matrices = self._curvatures(batch)
-            variance, good = inverse_diagonals(matrices, support, self._penalties(), self._logistic.compute)
+            variance, good = inverse_diagonals(matrices, support, self._penalties(), self._compute)
             if not good.all():
                 self._outdate(batch[~good])
                 matrices = self._curvatures(batch)
-                variance, _ = inverse_diagonals(matrices, support, self._penalties(), self._logistic.compute)
+                variance, _ = inverse_diagonals(matrices, support, self._penalties(), self._compute)
             squares = self.coefficients[:, batch] ** 2
             found = np.divide(squares, 2 * variance, out=np.full(support.shape, np.inf), where=support)
             worth[:, batch] = found[1:]
@@ -238,6 +241,9 @@ class Solver:
     def _project(self, labels: Ints, rows: Ints32) -> Matrix:
         """Curvature that each rule shares with the rows, per label; shape (1 + rules, labels)."""
         found, (_, curvature) = np.zeros((self._size, len(labels))), self.slopes
+        if self._compute.device is not None:
+            given = (self._covers[: self._size], rows, curvature, labels)
+            return np.asarray(self._compute.device.shared_curvature(*given).astype(np.float64) / self.scale)
         step = max(256, _BLOCK_CELLS // max(1, len(labels)))
         for first in range(0, len(rows), step):
             some = rows[first : first + step]
@@ -261,7 +267,7 @@ class Solver:
 
     def _steps(self, labels: Ints, gradient: Matrix) -> Matrix:
         """Newton steps; a matrix so old that it is no curvature of anything is computed afresh."""
-        support, penalties, compute = self.support[:, labels], self._penalties(), self._logistic.compute
+        support, penalties, compute = self.support[:, labels], self._penalties(), self._compute
         step, good = newton_steps(self._curvatures(labels), support, penalties, gradient, compute)
         if not good.all():
             self._outdate(labels[~good])

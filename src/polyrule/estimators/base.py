@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
@@ -32,6 +33,7 @@ from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
 from polyrule.native import warn_if_slow
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
+from polyrule.scale.device import heeding_memory
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
@@ -66,6 +68,11 @@ class RuleEstimator(FittedRules):
 
     n_jobs: int | None
     max_samples: int | None = None
+    device: str
+
+    def _on_device(self) -> AbstractContextManager[None]:
+        """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
+        return nullcontext() if self.device == "cpu" else heeding_memory()
 
     def fit(
         self,
@@ -322,7 +329,6 @@ class RuleClassifier(RuleEstimator):
     callback: Callback | None
     max_bins: int | None
     refine: bool
-    device: str
     verbose: bool
 
     model_: RuleList
@@ -344,7 +350,8 @@ class RuleClassifier(RuleEstimator):
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
-        model, reason = self._learn(training, counting, start)
+        with self._on_device():
+            model, reason = self._learn(training, counting, start)
         model = with_gaps(model, training.table)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training, model_=model, stopped_reason_=reason)

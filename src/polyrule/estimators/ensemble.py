@@ -105,6 +105,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     max_samples : int or None
         Of more examples, rules and weights are learned from a sample of so many, drawn by content, so that it does not
         depend on their order; what rules cover is counted on all. None learns from all.
+    device : {"cpu", "cuda"}
+        Where gains and weights are computed, on a processor or a GPU; the model does not depend on it.
     verbose : bool
         Write a line on progress to standard error, at most one a second.
 
@@ -173,6 +175,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         random_state: Any = 0,
         verbose: bool = False,
         max_samples: int | None = 200_000,
+        device: str = "cpu",
     ) -> None:
         self.max_rules = max_rules
         self.max_conditions = max_conditions
@@ -200,6 +203,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.max_samples = max_samples
+        self.device = device
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options = options_of(self, self._threads())
@@ -225,7 +229,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         weights = counted.astype(np.float64) * float(some.scale)
         names, fold = training.target.names, folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
-        learned = learn(table, truth, weights, names, options, watch, fold)
+        with self._on_device():
+            learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
         learned.model.info["stopped"] = learned.reason
         if told:

@@ -17,6 +17,7 @@ from polyrule.ensemble.tuning import MEASURES, check_monotone
 from polyrule.errors import OptionError
 from polyrule.model.decisions import KINDS
 from polyrule.native import Compute
+from polyrule.scale.gpu_slopes import kernels_of
 
 _POINTS = 10
 _TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
@@ -90,7 +91,7 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),
         seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
-        compute=Compute(threads, given.kernels),
+        compute=Compute(threads, given.kernels, None if given.device == "cpu" else kernels_of(given.device)),
     )
 
 

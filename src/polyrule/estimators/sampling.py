@@ -17,10 +17,12 @@ from polyrule.data.table import Table
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
 from polyrule.model import RuleList
+from polyrule.model.bodies import weighed
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, GroupCondition, NumericCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
 from polyrule.store import Bins, Packed
 from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
 
@@ -51,14 +53,16 @@ def list_on_all(model: RuleList, training: TrainingData, most: int, after: int =
     """
     model = replace(model, rules=(*model.rules[:after], *_out_of_empty_bins(model.rules[after:], training.table)))
     model.info["pruning"]["sample"] = most
-    counts = _added(training, partial(_list_counts, model=model), threads)
+    simple = not (model.flat.stop.any() or model.full)
+    bodies = _coded(model, training) if simple else None
+    counts = _added(training, partial(_list_counts, model=model, bodies=bodies), threads)
     return with_counts(model, counts, partial(unscaled, scale=training.scale), after)
 
 
 def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 1) -> RuleEnsemble:
     """Return an ensemble with the coverage of its rules on all examples."""
     model = replace(model, rules=tuple(_out_of_empty_bins(model.rules, training.table)))
-    covered = _added(training, partial(_coverage, model=model), threads).tolist()
+    covered = _added(training, partial(_coverage, model=model, bodies=_coded(model, training)), threads).tolist()
     scale = float(training.scale)
     rules = [replace(rule, coverage=found * scale) for rule, found in zip(model.rules, covered, strict=True)]
     return replace(model, rules=tuple(rules))
@@ -70,14 +74,28 @@ def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
     return np.asarray(np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64))
 
 
-def _list_counts(examples: Examples, model: RuleList) -> Ints:
+def _coded(model: RuleList | RuleEnsemble, training: TrainingData) -> CodedBodies | None:
+    """Return the bodies of a model as they are looked up by code; None where it needs the values."""
+    table, flat = training.table, model.flat.bodies
+    return CodedBodies.of(flat, table.bins) if isinstance(table, Packed) and reads_codes(flat) else None
+
+
+def _list_counts(examples: Examples, model: RuleList, bodies: CodedBodies | None) -> Ints:
     table, truth, weights = examples
+    if bodies is not None:
+        return coded_list_counts(model, bodies, table.values.T, truth, _unless_all_one(weights))
     return list_counts(model, table.decoded(used_features(model.rules)), truth, weights)
 
 
-def _coverage(examples: Examples, model: RuleEnsemble) -> Ints:
+def _coverage(examples: Examples, model: RuleEnsemble, bodies: CodedBodies | None) -> Ints:
     table, _, weights = examples
-    return np.asarray(weights @ model.fired(table.decoded(used_features(model.rules))).astype(np.int64))
+    if bodies is not None:
+        return bodies.weights(table.values.T, _unless_all_one(weights))
+    return weighed(model.fired(table.decoded(used_features(model.rules))), weights)
+
+
+def _unless_all_one(weights: Ints) -> Ints | None:
+    return None if (weights == 1).all() else weights
 
 
 def _pieces(training: TrainingData) -> Iterator[Examples]:

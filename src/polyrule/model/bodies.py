@@ -118,11 +118,15 @@ class FlatBodies:
         return rows
 
     def _holds(self, test: int, block: Block, rows: Ints, state: Ints8 | None) -> Bools:
-        index, value = int(self.index[test]), self.value[test]
+        index = int(self.index[test])
         if self.kind[test] == LABEL:
             assert state is not None, "only lists test labels"
-            return np.asarray(state[rows, index] == int(value))
-        kind, column = self.kind[test], block[rows, index]
+            return np.asarray(state[rows, index] == int(self.value[test]))
+        return self.satisfied(test, block[rows, index])
+
+    def satisfied(self, test: int, column: Floats) -> Bools:
+        """Which values of its column satisfy a test of a feature."""
+        kind, value = self.kind[test], self.value[test]
         if kind == IN:
             first = int(value) + 1
             return np.isin(column, np.flatnonzero(self.sets[first : first + self.sets[first - 1]]))
@@ -206,6 +210,13 @@ def covers(bodies: FlatBodies, values: Any) -> Bools:
     for rows, part in native_values(values):
         native.cover(part, bodies.arrays, found[rows])
     return found.view(np.bool_)
+
+
+def weighed(covered: Bools, weights: Ints) -> Ints:
+    """Return the weight of the examples that each rule covers; unit weights, by far the commonest, are counted."""
+    if (weights == 1).all():
+        return np.asarray(np.count_nonzero(covered, axis=0))
+    return np.asarray(weights @ covered.astype(np.int64))
 
 
 def covers_flat(bodies: FlatBodies, values: Any) -> Bools:

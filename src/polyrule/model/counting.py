@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,12 +13,12 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Bytes, Ints
 from polyrule.data.examples import integer_weights, unscaled
-from polyrule.data.labels import require_known
+from polyrule.data.labels import UNKNOWN, require_known
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
-from polyrule.model.predict import fired_rows, predict
+from polyrule.model.predict import fired_weights, predict
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -40,22 +41,22 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
     [[[0, 1], [1, 0]], [[1, 2], [1, 0]], [[0, 0], [2, 0]]]
     """
     rules, labels = len(rule_list), truth.shape[1]
-    found = np.zeros((3, 1 + rules, labels), dtype=np.int64)
-    setter = predict(rule_list, table).setter
-    said = np.ones((1 + rules, labels), dtype=np.uint8)
+    said = np.ones((1 + rules, labels), dtype=np.int64)
     for number, rule in enumerate(rule_list.rules, start=1):
         for literal in rule.head:
             said[number, literal.label] = literal.value
-    cells = (setter.astype(np.int64) + 1) * labels + np.arange(labels)
-    told = said.ravel()[cells]
-    cells += (np.where(truth == told, 0, np.where(truth == 1 - told, 1, 2))) * (1 + rules) * labels
-    if (weights == 1).all():
-        found = np.bincount(cells.ravel(), minlength=found.size).reshape(found.shape)
-    else:
-        np.add.at(found.reshape(-1), cells, weights[:, None])
-    found[2] = 0
-    for number, fired in enumerate(fired_rows(rule_list, table), start=1):
-        found[2, number, 0] = weights[fired].sum()
+    # by what the label is, who has set it, and which label it is
+    cells = predict(rule_list, table).setter
+    cells += 1
+    cells += truth.astype(np.int32) * np.int32(1 + rules)
+    cells *= labels
+    cells += np.arange(labels, dtype=np.int32)
+    units = None if (weights == 1).all() else np.repeat(weights, labels)
+    shape = (UNKNOWN + 1, 1 + rules, labels)
+    counts = np.bincount(cells.ravel(), units, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
+    found = np.zeros((3, 1 + rules, labels), dtype=np.int64)
+    found[:2] = np.where(said == 1, counts[[1, 0]], counts[[0, 1]])
+    found[2, 1:, 0] = fired_weights(rule_list, table, weights)
     return found
 
 

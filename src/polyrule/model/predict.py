@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.data.table import Table
-from polyrule.model.bodies import Block, FlatModel, check_table, native_values, run
+from polyrule.model.bodies import LABEL, Block, FlatModel, check_table, covers, native_values, run, weighed
 from polyrule.native import native
 
 if TYPE_CHECKING:
@@ -89,6 +89,24 @@ def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
         for rule, fired in enumerate(_run(flat, block, state, np.empty(state.shape, dtype=np.int32))):
             found[rule].append(fired + rows.start)
     return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in found]
+
+
+def fired_weights(rule_list: RuleList, table: Table, weights: Ints) -> Ints:
+    """Per rule, the weight of the rows of `fired_rows`.
+
+    Examples
+    --------
+    >>> from polyrule.data import Table
+    >>> from polyrule.model import RuleList
+    >>> table = Table.from_array([[1.0], [2.0], [3.0]])
+    >>> rules = RuleList((), table.features, ("a",)).insert(0, "a <- x0 > 1.5").insert(1, "a <- x0 > 2.5")
+    >>> fired_weights(rules, table, np.array([1, 2, 4]))
+    array([6, 4])
+    """
+    flat = rule_list.flat
+    if flat.stop.any() or (flat.bodies.kind == LABEL).any():  # who is tried depends on what came before
+        return np.array([weights[rows].sum() for rows in fired_rows(rule_list, table)], dtype=np.int64)
+    return weighed(covers(flat.bodies, table.values), weights)
 
 
 def predict_flat(flat: FlatRules, values: Any) -> PredictResult:

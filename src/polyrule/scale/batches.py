@@ -40,9 +40,14 @@ def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, Bools]:
     return below, above
 
 
-def numeric_batch(border: Border, column: int, bins: Bins, counts: Counts, occurs: Ints) -> CountedBatch:
-    """Candidates ``<=`` and ``>`` of a numeric feature, cut between bins."""
+def numeric_batch(
+    border: Border, column: int, bins: Bins, counts: Counts, occurs: Ints, only: tuple[int, bool] | None = None
+) -> CountedBatch:
+    """Candidates ``<=`` and ``>`` of a numeric feature, cut between bins; or the one of a cut and side."""
     below, above = numeric_cuts(counts.weight, occurs)
+    if only is not None:
+        chosen = (below == only[0]) & (above == only[1])
+        below, above = below[chosen], above[chosen]
     known = slice(0, len(bins))
     everywhere = np.flatnonzero(occurs[known])
 
@@ -65,10 +70,14 @@ def numeric_batch(border: Border, column: int, bins: Bins, counts: Counts, occur
     return batch_of(border, Counts(split(counts.kinds), split(counts.weight)), ranges, condition)
 
 
-def equality_batch(border: Border, column: int, features: tuple[Feature, ...], counts: Counts) -> CountedBatch:
-    """Candidates ``=`` of a nominal feature or of a label; the last code is that of a missing value."""
+def equality_batch(
+    border: Border, column: int, features: tuple[Feature, ...], counts: Counts, only: int | None = None
+) -> CountedBatch:
+    """Candidates ``=`` of a nominal feature or of a label, or the one of a code; the last code is a missing value."""
     total = int(counts.weight.sum())
     values = np.flatnonzero((counts.weight[:-1] > 0) & (counts.weight[:-1] < total))
+    if only is not None:
+        values = values[values == only]
 
     def condition(index: int) -> Condition:
         value = int(values[index])

@@ -12,6 +12,7 @@ from polyrule.kernels.engine import Engine, GrowOptions
 from polyrule.measures import Objective
 from polyrule.native import ONE_THREAD, Compute
 from polyrule.scale.counter import Counter, LocalCounter
+from polyrule.scale.device import check_device
 from polyrule.scale.engine import CountedEngine
 from polyrule.scale.gpu import GpuCounter
 from polyrule.scale.refine import RefiningEngine
@@ -19,7 +20,6 @@ from polyrule.scale.state import BlockState
 from polyrule.store.bins import check_max_bins
 from polyrule.store.packed import Block, Blocks, Packed
 
-DEVICES = ("cpu", "cuda")
 Maker = Callable[[Packed], Counter]
 
 
@@ -35,8 +35,7 @@ class Counting:
     def __post_init__(self) -> None:
         if self.max_bins is not None:
             check_max_bins(self.max_bins)
-        if self.device not in DEVICES:
-            raise OptionError(f"device must be 'cpu' or 'cuda', got {self.device!r}")
+        check_device(self.device)
 
     def check_used(self) -> None:
         """Refuse options that nothing would follow where data is neither binned nor packed."""

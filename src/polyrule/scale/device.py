@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polyrule.errors import OptionError
+from polyrule.errors import LimitError, OptionError
 
 #: How the kernels read the codes of a column: a feature in one or two bytes, a label.
 CODES = ("FeatureCodes<unsigned char>", "FeatureCodes<unsigned short>", "LabelCodes")
@@ -33,6 +35,26 @@ class Tuning:
 TUNING = Tuning()
 
 
+def check_device(name: str) -> None:
+    """Refuse what is no device."""
+    if name not in ("cpu", "cuda"):
+        raise OptionError(f"device must be 'cpu' or 'cuda', got {name!r}")
+
+
+@contextmanager
+def heeding_memory() -> Iterator[None]:
+    """Say it in a sentence where the GPU runs out of memory."""
+    try:
+        yield
+    except MemoryError as problem:
+        if not type(problem).__module__.startswith("cupy"):
+            raise
+        raise LimitError(
+            f"device='cuda': the GPU has too little memory ({problem}); leave it out, or learn from fewer examples "
+            "(max_samples)"
+        ) from problem
+
+
 def cupy() -> Any:
     """Return CuPy, or say what is missing."""
     try:
@@ -55,16 +77,19 @@ def cupy() -> Any:
 
 @cache
 def kernels(tuning: Tuning) -> dict[str, Any]:
-    """Return the compiled kernels by name."""
-    folder = Path(__file__).parent
-    text = "".join((folder / name).read_text(encoding="utf-8") for name in ("kernel.h", "kernels.cu"))
+    """Return the compiled kernels that count and decide by name."""
     counting = [f"count_shared<{cell}, {codes}>" for cell in ("unsigned", "u64") for codes in CODES]
     direct = [f"count_direct<{codes}>" for codes in CODES]
-    names = [*counting, *direct, "list_touches", "fill_usual", "running_sums", "decide", "best_of_all"]
+    names = (*counting, *direct, "list_touches", "fill_usual", "running_sums", "decide", "best_of_all")
+    return compiled(("kernel.h", "kernels.cu"), names, ("--device-int128", *tuning.options()))
+
+
+def compiled(files: tuple[str, ...], names: tuple[str, ...], options: tuple[str, ...]) -> dict[str, Any]:
+    """Compile some files of this folder as one text, and return the kernels in it by name."""
+    folder = Path(__file__).parent
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in files)
     module = cupy().RawModule(
-        code=text.replace("#pragma once", ""),
-        options=("-std=c++17", "--device-int128", *tuning.options()),
-        name_expressions=tuple(names),
+        code=text.replace("#pragma once", ""), options=("-std=c++17", *options), name_expressions=names
     )
     return {name: module.get_function(name) for name in names}
 

@@ -106,6 +106,7 @@ class CountedEngine(Growth[CountedNode]):
         self._usual = (0,) * labels
         self._ever_set = np.zeros(labels, dtype=bool)
         self._weights: dict[Layout, Any] = {}
+        self._viewed: tuple[tuple[Layout, list[int]], ColumnViews] | None = None
 
     # -- state -----------------------------------------------------------------------------------------------------
 
@@ -339,8 +340,7 @@ class CountedEngine(Growth[CountedNode]):
             return []
         position, cut, above = found
         column = columns[position]
-        batch = self._batch(border, column)
-        chosen = batch.only(batch.find(cut, above))
+        chosen = self._batch(border, column, (cut, above))
         if column >= len(self.features):
             allowed[column - len(self.features)] = False
         verdict = self._judge.best(chosen, allowed)  # type: ignore[arg-type]
@@ -348,15 +348,17 @@ class CountedEngine(Growth[CountedNode]):
         return [self.extended(parent, step, chosen, verdict)]
 
     def _views(self, columns: list[int]) -> ColumnViews:
-        starts = self._layout.starts
-        place = self._place
-        features = len(self.features)
-        return ColumnViews(
-            np.array([starts[place[c]] for c in columns], dtype=np.int64),
-            np.array([starts[place[c] + 1] for c in columns], dtype=np.int64),
-            np.array([self._is_numeric(c) for c in columns], dtype=np.uint8),
-            np.array([c - features if c >= features else -1 for c in columns], dtype=np.int32),
-        )
+        asked = self._layout, columns
+        if self._viewed is None or self._viewed[0] != asked:
+            starts, place, features = self._layout.starts, self._place, len(self.features)
+            views = ColumnViews(
+                np.array([starts[place[c]] for c in columns], dtype=np.int64),
+                np.array([starts[place[c] + 1] for c in columns], dtype=np.int64),
+                np.array([self._is_numeric(c) for c in columns], dtype=np.uint8),
+                np.array([c - features if c >= features else -1 for c in columns], dtype=np.int32),
+            )
+            self._viewed = asked, views  # most questions are about the same columns
+        return self._viewed[1]
 
     @property
     def _place(self) -> dict[int, int]:
@@ -374,10 +376,10 @@ class CountedEngine(Growth[CountedNode]):
         tested |= {len(self.features) + c.label for c in step.before if isinstance(c, LabelCondition)}
         return [c for c in columns if c not in tested]
 
-    def _batch(self, border: Border, column: int) -> CountedBatch:
+    def _batch(self, border: Border, column: int, only: tuple[int, bool] | None = None) -> CountedBatch:
         place = self._place[column]
         own = self._column(border.counts, place).on_host()
         if not self._is_numeric(column):
-            return equality_batch(border, column, self.features, own)
+            return equality_batch(border, column, self.features, own, None if only is None else only[0])
         occurs = self._occurs()[self._layout.starts[place] : self._layout.starts[place + 1]]
-        return numeric_batch(border, column, self.bins[column], own, on_host(occurs))
+        return numeric_batch(border, column, self.bins[column], own, on_host(occurs), only)

@@ -70,7 +70,7 @@ def decide_on_device(
     xp = device.cupy()
     labels = counts.kinds.shape[1]
     width, n_columns = labels * KINDS, len(columns.starts)
-    starts, ends = xp.asarray(columns.starts), xp.asarray(columns.ends)
+    starts, ends, numeric, own_label = columns.on_device
     kinds_upto, weight_upto, occurs_upto = (xp.empty_like(a) for a in (counts.kinds, counts.weight, occurs))
     device.kernel("running_sums")(
         (-(-(width + 2) // 128), n_columns),
@@ -88,15 +88,13 @@ def decide_on_device(
     measure = np.zeros(1, dtype=np.dtype({"names": ["rows", "single"], "formats": ["(10,)<i8", "?"], "itemsize": 88}))
     measure["rows"][0] = [*values.num, *values.den]
     measure["single"] = single
-    first = slice(int(columns.starts[0]), int(columns.ends[0]))
-    node_weight = np.int64(int(counts.weight[first].sum()))
     device.kernel("decide")(
         (across, n_columns),
         (deciders,),
         (
             *(_upload(xp, measure), counts.kinds, counts.weight, kinds_upto, weight_upto, occurs_upto, starts, ends),
-            *(xp.asarray(columns.numeric), xp.asarray(columns.own_label), xp.asarray(allowed.astype(np.uint8))),
-            *(xp.asarray(np.ascontiguousarray(total)), np.int32(labels), node_weight, np.int64(min_coverage), found),
+            *(numeric, own_label, xp.asarray(allowed.astype(np.uint8)), xp.asarray(np.ascontiguousarray(total))),
+            *(np.int32(labels), np.int64(min_coverage), found),
         ),
     )
     device.kernel("best_of_all")((1,), (deciders,), (found, np.int32(len(found)), best))

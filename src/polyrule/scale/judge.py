@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective, SubsetAccuracy
 from polyrule.model.rule import Condition
 from polyrule.native import native
+from polyrule.scale import device
 from polyrule.scale.coded import Body, Counts, Range
 from polyrule.scale.gpu import decide_on_device
 
@@ -39,27 +41,6 @@ class CountedBatch:
 
     def __len__(self) -> int:
         return len(self.weight)
-
-    def find(self, code: int, above: bool) -> int:
-        """Return the candidate that ends (or, above a cut, begins after) at a code."""
-        assert self.ranges is not None
-        for index in range(len(self)):
-            found = self.ranges(index)
-            if (
-                (found.low == code + 1 and found.high >= found.low)
-                if above
-                else found.high == code and found.low <= code
-            ):
-                return index
-        raise LookupError("no such candidate")
-
-    def only(self, index: int) -> CountedBatch:
-        """Return a batch of one candidate alone."""
-        here = slice(index, index + 1)
-        ranges, condition = self.ranges, self.condition
-        assert ranges is not None
-        unset, covered, weight = self.unset[here], self.covered[here], self.weight[here]
-        return CountedBatch(unset, covered, weight, lambda _: ranges(index), self.longer, lambda _: condition(index))
 
     def body(self, index: int) -> Body:
         """Return the body of a candidate, coded."""
@@ -153,7 +134,7 @@ class CountedJudge(Judge):
         return Verdict(index, Fraction(best, self._working_weight), -tp, head)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ColumnViews:
     """Columns of a table in canonical order: where each begins and ends, whether it is cut, which label it shows."""
 
@@ -161,6 +142,11 @@ class ColumnViews:
     ends: Ints
     numeric: Bytes
     own_label: Ints32
+
+    @cached_property
+    def on_device(self) -> tuple[Any, ...]:
+        """The same four arrays on a GPU."""
+        return tuple(map(device.cupy().asarray, (self.starts, self.ends, self.numeric, self.own_label)))
 
 
 def decide(

@@ -204,8 +204,8 @@ __device__ Candidate best_of_block(Candidate mine) {
 // One thread per bin and side of one column (blockIdx.y); the best of a block goes to out[].
 __global__ void decide(const Measure* by, const i64* kinds, const i64* weight, const i64* kinds_upto, const i64* weight_upto,
                        const i64* occurs_upto, const i64* starts, const i64* ends, const unsigned char* numeric,
-                       const int* own, const unsigned char* allowed, const i64* total, int labels, i64 node_weight,
-                       i64 min_coverage, Candidate* out) {
+                       const int* own, const unsigned char* allowed, const i64* total, int labels, i64 min_coverage,
+                       Candidate* out) {
   const Measure measure = *by;
   const int c = blockIdx.y;
   const i64 width = i64(labels) * kKinds;
@@ -214,7 +214,7 @@ __global__ void decide(const Measure* by, const i64* kinds, const i64* weight, c
   const bool above = i % 2;
   Candidate found{0, 1, 0, -1};
   if (b < bins) {
-    const i64 here = weight[bin], last = ends[c] - 2;
+    const i64 here = weight[bin], last = ends[c] - 2, node_weight = weight_upto[last] + weight[last + 1];
     const i64 order = (i64(c) << 24) + i;
     if (numeric[c]) {
       const i64 upto = weight_upto[bin], known = weight_upto[last];

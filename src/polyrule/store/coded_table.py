@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, looked_up
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
 from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
@@ -53,6 +53,12 @@ class CodedTable(Table):
         codes = self.values[:, index]
         occurs = np.bincount(codes, minlength=len(self.bins[index]) + 1)[: len(self.bins[index])] > 0
         return np.asarray(function(np.append(np.cumsum(occurs) - 1.0, np.nan))[codes])
+
+    def added(self, function: Callable[[Floats, Any], Words], keys: Words) -> Words:
+        """Return per example the sum of what a function says of its values and keys; it is asked about bins only."""
+        values = np.concatenate([part for bins in self.bins for part in (bins.highs, [np.nan])])
+        sizes = self._missing + 1
+        return looked_up(self.values.T, function(values, np.repeat(keys, sizes)), sizes)
 
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest value of every bin that occurs in a column, and how often it does."""

@@ -21,7 +21,7 @@ from polyrule.store.packed import Block, Packed
 
 #: Some rows as learners see them: features, labels, weights.
 Examples = tuple[Table, Bytes, Ints]
-_ROWS = 1 << 16  # of a block that are decoded at a time
+_CELLS = 1 << 24  # of a block, features or labels, that are looked at at a time: enough for a thread to be busy with
 
 
 def drawn_rows(hashes: Words, weights: Ints, most: int) -> tuple[Ints, Ints]:
@@ -32,14 +32,21 @@ def drawn_rows(hashes: Words, weights: Ints, most: int) -> tuple[Ints, Ints]:
     >>> drawn_rows(np.array([7, 3, 5, 5], dtype=np.uint64), np.array([1, 1, 1, 5]), 4)
     (array([1, 3]), array([1, 3]))
     """
-    order = np.argsort(hashes)  # rows of one hash are the same, so it does not matter which comes first
-    upto = np.cumsum(weights[order])
+    # Rows are dealt into parts by the first bits of their hashes; only parts that something is drawn from are sorted.
+    bits = min(20, max(1, len(hashes).bit_length() - 3))
+    part = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    weight = np.bincount(part, weights, 1 << bits).astype(np.int64)  # exact: below 2**53
+    upto = np.cumsum(weight)
     whole, rest = divmod(int(upto[-1]), most)
     numbers = np.arange(most)
-    places = np.searchsorted(upto, numbers * whole + numbers * rest // most, side="right")
-    times = np.bincount(order[places], minlength=len(order))
-    rows = np.flatnonzero(times)
-    return rows, times[rows]
+    draws = numbers * whole + numbers * rest // most
+    where = np.searchsorted(upto, draws, side="right")
+    wanted = np.zeros(1 << bits, dtype=bool)
+    wanted[where] = True
+    rows = np.flatnonzero(wanted[part])
+    rows = rows[np.argsort(hashes[rows])]  # rows of one hash are the same, so it does not matter which comes first
+    draws += np.cumsum(weight * wanted)[where] - upto[where]
+    return np.unique(rows[np.searchsorted(np.cumsum(weights[rows]), draws, side="right")], return_counts=True)
 
 
 def sample_of(packed: Packed, most: int, threads: int = 1) -> Packed:
@@ -69,8 +76,9 @@ def sample_of(packed: Packed, most: int, threads: int = 1) -> Packed:
 
 def pieces_of(block: Block, features: Any, bins: tuple[Bins, ...], labels: int) -> Iterator[Examples]:
     """Read a block as examples, a few at a time."""
-    for first in range(0, len(block), _ROWS):
-        rows = slice(first, first + _ROWS)
+    size = max(1, _CELLS // max(1, len(bins), labels))
+    for first in range(0, len(block), size):
+        rows = slice(first, first + size)
         table = CodedTable(block.codes[:, rows].T, features, bins)
         weights = np.ones(len(table), dtype=np.int64) if block.weights is None else block.weights[rows]
         yield table, unpacked_labels(block.truth[rows], labels), weights
@@ -84,7 +92,8 @@ def summed(packed: Packed, ask: Callable[[Examples], Ints], threads: int = 1) ->
 
 
 def _summed(block: Block, ask: Callable[[Examples], Ints], given: Any) -> Ints:
-    return np.asarray(np.sum([ask(examples) for examples in pieces_of(block, *given)], axis=0, dtype=np.int64))
+    answers = [ask(examples) for examples in pieces_of(block, *given)]
+    return np.asarray(np.sum(answers, axis=0, dtype=np.int64))
 
 
 def _hashed(block: Block, **given: Any) -> tuple[Words, Ints]:

@@ -1,0 +1,52 @@
+// Numbers looked up by code and added up over columns, as Python calls it: what hashes of examples are made of.
+#include <algorithm>
+#include <cstdint>
+
+#include "bindings/bindings.hpp"
+
+namespace polyrule {
+namespace {
+
+constexpr std::size_t kRows = 2048;  // at a time: their sums stay in the nearest cache
+
+// found[row] += tables[starts[column] + codes[column][row]], modulo 2^64; codes may lie by column or by row.
+template <class Code>
+void add_looked_up(const nb::ndarray<const Code, nb::ndim<2>, nb::device::cpu>& codes,
+                   const Vector<std::uint64_t>& tables, const Vector<std::int64_t>& starts,
+                   const nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& found) {
+  const std::size_t columns = codes.shape(0), rows = codes.shape(1);
+  if (starts.shape(0) != columns + 1 || found.shape(0) != rows)
+    throw nb::value_error("add_looked_up: one table per column and one sum per row are needed");
+  for (std::size_t c = 0; c < columns; ++c)
+    if (starts.data()[c] < 0 || starts.data()[c] > starts.data()[c + 1] ||
+        starts.data()[c + 1] > static_cast<std::int64_t>(tables.shape(0)))
+      throw nb::value_error("add_looked_up: no such table");
+  const std::ptrdiff_t across = codes.stride(0), down = codes.stride(1);
+  bool outside = false;
+  {
+    const nb::gil_scoped_release release;
+    for (std::size_t first = 0; first < rows; first += kRows) {
+      const std::size_t last = std::min(rows, first + kRows);
+      for (std::size_t c = 0; c < columns; ++c) {
+        const std::uint64_t* table = tables.data() + starts.data()[c];
+        const auto size = static_cast<std::uint64_t>(starts.data()[c + 1] - starts.data()[c]);
+        const Code* code = codes.data() + static_cast<std::ptrdiff_t>(c) * across;
+        for (std::size_t r = first; r < last; ++r) {
+          const Code here = code[static_cast<std::ptrdiff_t>(r) * down];
+          if (here >= size) outside = true;
+          else found.data()[r] += table[here];
+        }
+      }
+    }
+  }
+  if (outside) throw nb::index_error("add_looked_up: a code that its table has no number for");
+}
+
+}  // namespace
+
+void register_lookup(nb::module_& m) {
+  m.def("add_looked_up", &add_looked_up<std::uint8_t>, "codes"_a, "tables"_a, "starts"_a, "found"_a);
+  m.def("add_looked_up", &add_looked_up<std::uint16_t>, "codes"_a, "tables"_a, "starts"_a, "found"_a);
+}
+
+}  // namespace polyrule

@@ -1,0 +1,110 @@
+// The arithmetic of the ensemble that a processor and a GPU share: plain functions that compile as C++ and as CUDA, of
+// single operations in a fixed order, so that both come to the same digits. No multiplication and addition may be fused
+// where it is compiled.
+#pragma once
+
+#ifdef __CUDACC__
+#define POLYRULE_SLOPES __device__ __forceinline__
+#else
+#include <bit>
+#if __has_include("core/machine.hpp")
+#include "core/machine.hpp"
+#define POLYRULE_SLOPES POLYRULE_INLINE
+#else
+#define POLYRULE_SLOPES inline  // this text stands alone
+#endif
+#endif
+
+namespace polyrule_slopes {
+
+using Whole = long long;
+
+constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
+constexpr double kFarthest = 690;              // beyond it exp(-x) counts as exp(-690)
+constexpr double kFinest = 17592186044416.0;   // 2^44: units that a number is rounded to before it is weighed
+
+POLYRULE_SLOPES Whole bits_of(double value) {
+#ifdef __CUDACC__
+  return __double_as_longlong(value);
+#else
+  return std::bit_cast<Whole>(value);
+#endif
+}
+
+POLYRULE_SLOPES double from_bits(Whole bits) {
+#ifdef __CUDACC__
+  return __longlong_as_double(bits);
+#else
+  return std::bit_cast<double>(bits);
+#endif
+}
+
+POLYRULE_SLOPES Whole rounded(double value) { return bits_of(value + kMagic) - bits_of(kMagic); }
+
+// What a row of a weight contributes, in units: rounded before it is multiplied, so that a weight of two is two rows.
+class Contribution {
+ public:
+  POLYRULE_SLOPES explicit Contribution(double unit) : fine_(unit < kFinest ? unit : kFinest), coarse_(unit / fine_) {}
+  POLYRULE_SLOPES Whole operator()(double weight, double value) const {
+    return rounded(weight * coarse_ * ((fine_ * value + kMagic) - kMagic));
+  }
+
+ private:
+  double fine_, coarse_;
+};
+
+// exp(-x) for x from 0 to `kFarthest`, by a power of two and a Taylor series of degree 13: a unit in the last place at
+// most.
+POLYRULE_SLOPES double falling(double x) {
+  const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
+  const double rest = (-x - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10;
+  double sum = 1.6059043836821613e-10;
+  sum = sum * rest + 2.08767569878681e-09;
+  sum = sum * rest + 2.505210838544172e-08;
+  sum = sum * rest + 2.755731922398589e-07;
+  sum = sum * rest + 2.7557319223985893e-06;
+  sum = sum * rest + 2.48015873015873e-05;
+  sum = sum * rest + 0.0001984126984126984;
+  sum = sum * rest + 0.001388888888888889;
+  sum = sum * rest + 0.008333333333333333;
+  sum = sum * rest + 0.041666666666666664;
+  sum = sum * rest + 0.16666666666666666;
+  sum = sum * rest + 0.5;
+  sum = sum * rest + 1.0;
+  sum = sum * rest + 1.0;
+  const Whole power = bits_of(turned) - bits_of(kMagic) + 1023;
+  return sum * from_bits(power << 52);
+}
+
+// log(1 + x) for x from 0 to 1.
+POLYRULE_SLOPES double log_of_one_and(double x) {
+  const double share = x / (2.0 + x), square = share * share;
+  double sum = 1.0 / 33;
+  for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+  return 2.0 * share * sum;
+}
+
+// Probability of a score; `away` is the exponential of its distance from 0, falling.
+POLYRULE_SLOPES double chance_of(double score, double away) { return (score >= 0 ? 1.0 : away) / (1.0 + away); }
+
+// What a label gains by a rule whose rows have these sums; `inverse` is one over the curvature of all rows.
+POLYRULE_SLOPES double gain_of(double g, double h, double inverse, double ridge, double cost) {
+  const double free = h - h * h * inverse;  // what an intercept cannot take over
+  const double gain = g * g / (free + ridge) * 0.5 - cost;
+  return gain > 0 ? gain : 0.0;
+}
+
+// Of labels whose weights must have one sign, those whose gradient asks for the other gain nothing.
+POLYRULE_SLOPES double signed_gain(double gain, double g, double sign) { return g * sign < 0 ? gain : 0.0; }
+
+POLYRULE_SLOPES double sum_of_eight(const double* v) {
+  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+}
+
+// Which sign the weights of a body must have once it tests a threshold of a feature: 1, -1, or 0 for any.
+constexpr int kForbidden = 2;
+POLYRULE_SLOPES int sign_with(int sign, int wanted) {
+  return wanted == 0 || wanted == sign ? sign : sign == 0 ? wanted : kForbidden;
+}
+
+}  // namespace polyrule_slopes
