@@ -126,13 +126,34 @@ class FlatBodies:
 
     def satisfied(self, test: int, column: Floats) -> Bools:
         """Which values of its column satisfy a test of a feature."""
-        kind, value = self.kind[test], self.value[test]
+        return self._compare(int(self.kind[test]), column, self.value[test])
+
+    def passed(self, row: Floats) -> Bools:
+        """Whether one example with these feature values satisfies each test.
+
+        Those of labels pass, and those of a group, whose own entry says whether enough of them hold.
+        """
+        passed = np.ones(len(self.kind), dtype=np.bool_)
+        for kind in set(self.kind.tolist()) - {LABEL, GROUP}:
+            tests = np.flatnonzero(self.kind == kind)
+            column, value = row[self.used[self.index[tests]]], self.value[tests]
+            if kind == IN:
+                passed[tests] = [self._compare(kind, x, start) for x, start in zip(column, value, strict=True)]
+            else:
+                passed[tests] = self._compare(kind, column, value)
+        for group in np.flatnonzero(self.kind == GROUP).tolist():
+            members = slice(group + 1, group + 1 + int(self.index[group]))
+            passed[group] = np.count_nonzero(passed[members]) >= self.value[group]
+            passed[members] = True
+        return passed
+
+    def _compare(self, kind: int, column: Any, value: Any) -> Bools:
+        """Whether values satisfy a test of this kind; NaN fails every comparison by itself."""
         if kind == IN:
             first = int(value) + 1
             return np.isin(column, np.flatnonzero(self.sets[first : first + self.sets[first - 1]]))
         if kind == MISSING:
             return np.asarray(np.isnan(column) == (value != 0))
-        # NaN fails every comparison by itself.
         return np.asarray(column <= value if kind == AT_MOST else column > value if kind == ABOVE else column == value)
 
     def blocks(self, values: Any, width: int = 1) -> Iterator[tuple[slice, Block]]:

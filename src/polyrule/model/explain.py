@@ -13,9 +13,9 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
-from polyrule.model.bodies import check_table
+from polyrule.model.bodies import LABEL, check_table
 from polyrule.model.checks import Check, checks
-from polyrule.model.conditions import met, with_gaps
+from polyrule.model.conditions import with_gaps
 from polyrule.model.rule import LabelCondition, Rule
 
 if TYPE_CHECKING:
@@ -262,20 +262,25 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
 
 
 class _Course:
-    """How a rule list goes over one example; which conditions on features hold is looked up once, for all rules."""
+    """How a rule list goes over one example; which tests of features hold is looked up once, for all rules."""
 
     def __init__(self, rule_list: RuleList, row: Floats) -> None:
+        bodies = rule_list.flat.bodies
+        failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
         self._rules = rule_list
-        self._failing = [
-            sum(not met(c, row) for c in rule.body if not isinstance(c, LabelCondition)) for rule in rule_list
-        ]
+        self._failing: list[int] = np.diff(failed[bodies.start]).tolist()
+        tests_label = np.concatenate([[0], np.cumsum(bodies.kind == LABEL)])
+        self._asking = set(np.flatnonzero(np.diff(tests_label[bodies.start])).tolist())
         # A rule whose tests of features fail never fires, whatever labels are set.
         self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
     def failing(self, number: int, state: dict[int, int]) -> int:
         """How many conditions of a rule do not hold, given the labels set so far."""
-        asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
-        return self._failing[number] + sum(state.get(test.label) != test.value for test in asked)
+        failing = self._failing[number]
+        if number in self._asking:
+            asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
+            failing += sum(state.get(test.label) != test.value for test in asked)
+        return failing
 
     def end_state(self, forced: int, state: dict[int, int]) -> dict[int, int]:
         """Labels that would be set if the rule `forced` fired, given those set before it."""
