@@ -243,9 +243,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         self._remember(
             training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
         )
-        logger.info("%d rules, decision %r: %s", len(model), model.decision.kind, learned.merits)
+        logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, learned.merits)
         if learned.reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
+            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model.rules))
             raise KeyboardInterrupt
         return self
 

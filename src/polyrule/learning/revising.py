@@ -194,7 +194,7 @@ class Reviser:
         """Return which labels of which rules, of those made, are expected to be right too rarely."""
         return [
             (place, literal.label)
-            for place, rule in enumerate(model.rules[len(model) - made :])
+            for place, rule in enumerate(model.rules[len(model.rules) - made :])
             for literal in rule.head
             if literal.chance is not None and literal.chance < least
         ]
