@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.learning.alternatives import joined
-from polyrule.learning.body_pool import Body, Covers
+from polyrule.learning.body_pool import Body, Covers, joined
 from polyrule.learning.expecting import FEWEST_EXAMPLES, best_constants, value_of
 from polyrule.learning.selection import Chosen
 from polyrule.model.rule import Literal, size_of
