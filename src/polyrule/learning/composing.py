@@ -25,10 +25,9 @@ from polyrule.data.table import Table
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.body_pool import Alternatives, Body, Costs, Covers, Pool, Rules, counted_as, words_of
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.expecting import expected, is_text, teach
+from polyrule.learning.expecting import Reviser, expected, is_text, teach
 from polyrule.learning.messages import Callback
 from polyrule.learning.readable import DerivedTable, Shortener
-from polyrule.learning.revising import Reviser
 from polyrule.learning.selection import (
     QUANTUM,
     Chosen,
