@@ -24,7 +24,7 @@ ESTIMATORS = {"list": RuleListClassifier, "ensemble": RuleEnsembleClassifier}
 WAYS = {
     ("list", "fit"): ("A list is fitted", 26),
     ("list", "predict"): ("A list predicts", 6),
-    ("ensemble", "fit"): ("An ensemble is fitted", 28),
+    ("ensemble", "fit"): ("An ensemble is fitted", 27),
     ("ensemble", "predict"): ("An ensemble predicts", 6),
 }
 

@@ -16,11 +16,10 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import Callback, LearnOptions
+from polyrule.ensemble.control import Callback, LearnOptions, Teaching
 from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import MOST_TAUGHT, learn
-from polyrule.ensemble.soft_targets import Teaching
 from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
