@@ -20,7 +20,6 @@ THROUGH = {
     "cli/test_predict.py": "cli/report",
     "data/test_reading.py": "data/assemble data/roles data/formats/blocks",
     "ensemble/test_tools.py": "ensemble/refit model/rule_model",
-    "estimators/test_ensemble.py": "estimators/ensemble_options",
     "estimators/test_rule_list.py": "estimators/base",
     "evaluation/experiment/test_results.py": "evaluation/experiment/writer",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from polyrule.data.targets import read_target
+from polyrule.data.encode import read_target
 from polyrule.errors import DataError
 
 TEXTS = ["calm;sad", "sad", "happy", "calm;happy;sad", "", None]

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule import Dataset, RuleListClassifier, datasets
-from polyrule.data.targets import arrange_labels
+from polyrule.data.labels import arrange_labels
 from polyrule.errors import DataError, DataWarning
 from polyrule.report import build
 

@@ -11,10 +11,9 @@ from polyrule.arrays import Ints32
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import ABOVE, BinTest, simplify
 from polyrule.data.table import Table
-from polyrule.ensemble.building import Builder, BuildOptions
+from polyrule.ensemble.building import Builder, BuildOptions, plain_examples
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow
-from polyrule.ensemble.soft_targets import plain_examples
 
 
 def plain_greedy(

@@ -10,11 +10,10 @@ import pytest
 from polyrule.data import Table
 from polyrule.ensemble import learning
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import LearnOptions
+from polyrule.ensemble.control import LearnOptions, Teaching
 from polyrule.ensemble.learning import deal, learn, shortest_good
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.parts import Setting
-from polyrule.ensemble.soft_targets import Teaching
 
 
 def test_folds_share_out_every_label_set() -> None:

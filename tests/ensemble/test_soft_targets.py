@@ -7,8 +7,9 @@ import pytest
 
 from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
-from polyrule.ensemble import soft_targets as module
-from polyrule.ensemble.soft_targets import SoftTargets, Teaching
+from polyrule.ensemble import parts
+from polyrule.ensemble.control import Teaching
+from polyrule.ensemble.parts import SoftTargets
 from polyrule.teacher import teacher as teachers
 from polyrule.teacher.teacher import Design
 
@@ -64,11 +65,11 @@ def test_the_final_model_learns_from_more_mixed_examples_unless_they_would_be_ve
     assert examples.weights[150:].sum() == pytest.approx(weights.sum())
     assert targets_of(rounds=2, limit=250, final=True).examples().targets.shape[0] == 150 + 3 * 100
     assert targets_of(rounds=2, limit=100, final=True).examples().targets.shape[0] == 150
-    monkeypatch.setattr(module, "_MOST_TARGETS", 2 * 500)
+    monkeypatch.setattr(parts, "_MOST_TARGETS", 2 * 500)
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 500
-    monkeypatch.setattr(module, "_MOST_TARGETS", 2 * 200)  # the other models get 300 anyway
+    monkeypatch.setattr(parts, "_MOST_TARGETS", 2 * 200)  # the other models get 300 anyway
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 450
-    monkeypatch.setattr(module, "_LARGEST_MIXED", 5 * 320)
+    monkeypatch.setattr(parts, "_LARGEST_MIXED", 5 * 320)
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 320
 
 

@@ -14,11 +14,10 @@ from polyrule import RuleListClassifier, Table
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
-from polyrule.learning import alternatives
-from polyrule.learning.alternatives import Alternatives, bits_of, joined
-from polyrule.learning.body_pool import Pool, counted_as
+from polyrule.learning import body_pool
+from polyrule.learning.body_pool import Alternatives, Costs, Pool, bits_of, counted_as, joined
 from polyrule.learning.composing import Composition
-from polyrule.learning.selection import Costs, Pruning
+from polyrule.learning.selection import Pruning
 from polyrule.learning.verify import certify, verify
 from polyrule.model.conditions import holds
 from polyrule.model.rule import (
@@ -147,7 +146,7 @@ def test_a_threshold_is_doubted_more_than_a_word():
 def test_work_in_blocks_changes_nothing(monkeypatch):
     X, Y = texts()
     whole = fitted(X, Y).rules_.rules
-    monkeypatch.setattr(alternatives, "_BLOCK_CELLS", 500)
+    monkeypatch.setattr(body_pool, "_BLOCK_CELLS", 500)
     assert fitted(X, Y).rules_.rules == whole
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from polyrule.data.table import Feature, Table
 from polyrule.learning import body_pool
-from polyrule.learning.body_pool import Covers, Pool, words_of
-from polyrule.learning.selection import Chosen, Costs, Selection, cell_gains, gain_line, levels_reached, targets_of
+from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
+from polyrule.learning.selection import Chosen, Selection, cell_gains, gain_line, levels_reached, targets_of
 from polyrule.model.conditions import holds
 from polyrule.model.rule import NominalCondition, NumericCondition
 from polyrule.native import native

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.native import native
-from polyrule.teacher import tree as module
+from polyrule.teacher import forest
+from polyrule.teacher.forest import CODE_WIDTH, Columns, Tree, grow
 from polyrule.teacher.ridge import usual_values
-from polyrule.teacher.tree import CODE_WIDTH, Columns, Tree, grow
 
 compiled = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
@@ -45,7 +45,7 @@ def test_the_plain_tree_is_the_compiled_one(seed, examples, features, values, tr
     others = np.random.default_rng(seed).normal(size=(20, features)).astype(np.float32)
     found = fast.leaves(others)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "native", None)
+        patch.setattr(forest, "native", None)
         slow, again = grow(columns, rows, codes, weights, tried, smallest, seed)
         for one, other in zip((fast.feature, fast.right), (slow.feature, slow.right), strict=True):
             assert np.array_equal(one, other)

@@ -13,18 +13,16 @@ from functools import partial
 from itertools import groupby
 from math import gcd, lcm
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bytes, Floats, Ints, Words
+from polyrule.data.dataset import Dataset
+from polyrule.data.encode import read_target
 from polyrule.data.table import Table, looked_up, places
-from polyrule.data.targets import read_target
 from polyrule.errors import DataError
-
-if TYPE_CHECKING:
-    from polyrule.data.dataset import Dataset
 
 _CELLS = 1 << 20
 """How many cells are converted at a time."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32
+from polyrule.arrays import Bools, Bytes, Codes, Floats, Floats32, Ints, Ints32
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_tests
 from polyrule.data.table import Table
 from polyrule.ensemble.gain import Slopes, new_memory
 from polyrule.ensemble.growing import Body, Growth, grow
-from polyrule.ensemble.soft_targets import TrainingExamples
 from polyrule.ensemble.weights import Solver
 from polyrule.native import ONE_THREAD, Compute
 
@@ -80,6 +79,20 @@ Kept = tuple[tuple[AnyTest, ...], Bools]
 
 #: Called after every rule with the number of rules so far and what tells the penalised loss; True ends the search.
 Watcher = Callable[[int, Callable[[], float]], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingExamples:
+    """What the rules are fitted to: bins of one feature after the other, soft targets and weights of the examples."""
+
+    columns: Iterable[Codes]
+    targets: Floats32
+    weights: Floats
+
+
+def plain_examples(columns: Iterable[Codes], truth: Bytes, weights: Floats) -> TrainingExamples:
+    """Return the training examples as they are."""
+    return TrainingExamples(columns, truth.astype(np.float32), weights)
 
 
 class Builder:

@@ -17,7 +17,6 @@ from polyrule.arrays import Bools
 from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.soft_targets import Teaching
 from polyrule.model.rule import WeightedRule
 from polyrule.native import ONE_THREAD, Compute
 
@@ -211,6 +210,40 @@ _RIDGES_FOR_TEXT = (0.05, 0.15, 0.5, 1.5)
 # Many words stand for each other, each of them rare: a member need not gain much beside the first word of a rule. The
 # label that a rule tells most about judges it, so that words for different labels are not joined.
 _GROWTH_FOR_TEXT: dict[str, Any] = {"min_improvement": 0.0, "chance": 0.15, "judging": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Teaching:
+    """How much the teacher has to say.
+
+    Parameters
+    ----------
+    trust : float
+        Weight of the teacher's estimate in the target of a training example, from 0 to 1.
+    rounds : int
+        Mixed examples per training example, at most; none are made of text.
+    limit : int
+        Most examples, real and mixed; above it no mixed ones are made.
+    draws : int
+        So many times as many mixed examples are made for the final model.
+    neighbours : int
+        A mixed example takes some of its values from one of so many nearest neighbours.
+    exchange : float
+        Probability that a value is taken from the neighbour.
+    trees : int or None
+        Of the teacher's forest; None for its default.
+    trees_in_folds : int
+        The same in the cross-validation, at most.
+    """
+
+    trust: float = 0.5
+    rounds: int = 3
+    limit: int = 5000
+    draws: int = 3
+    neighbours: int = 5
+    exchange: float = 0.3
+    trees: int | None = None
+    trees_in_folds: int = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,10 @@
-"""One model of a fit, the final one or one of the cross-validation: its rules, and their weights for every setting."""
+"""One model of a fit, the final one or one of the cross-validation: its rules, and their weights for every setting.
+
+Its rules are fitted to soft targets. Thirty rules fitted to bare 0/1 labels chase noise. The teacher knows how sure one
+can be: each example's target becomes the mean of its label and the teacher's estimate without that example, and new
+examples, mixed from neighbouring ones, get the teacher's estimate as their target. This is model compression (Buciluă,
+Caruana and Niculescu-Mizil 2006); nothing but the training data is used, and the teacher is thrown away.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +18,97 @@ from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.bins.tests import meaning
 from polyrule.data.table import Table
-from polyrule.ensemble.building import Builder, covers_of
-from polyrule.ensemble.control import Control, LearnOptions
+from polyrule.ensemble.building import Builder, TrainingExamples, covers_of, plain_examples
+from polyrule.ensemble.control import Control, LearnOptions, Teaching
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.scorecard import to_points
-from polyrule.ensemble.soft_targets import SoftTargets, TrainingExamples, plain_examples
 from polyrule.model.decisions import SET_KINDS
 from polyrule.model.rule import WeightedRule, plain_conditions
+from polyrule.teacher.teacher import Design, Teacher, mix, neighbours
 
 # A table with more cells than this is not taught; large data is less noisy, too.
 _LARGEST_TAUGHT = 60_000_000
 _FEWEST_TAUGHT = 10
+_LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
+_MOST_TARGETS = 4_000_000  # of real and mixed examples; beyond it the final model gets no more than the others
+_BLOCK = 1000  # examples
+
+
+class SoftTargets:
+    """Soft targets from one teacher.
+
+    Parameters
+    ----------
+    binning : Binning
+    table : Table
+    truth : ndarray of uint8, shape (examples, labels)
+    weights : ndarray, shape (examples,)
+    options : Teaching
+    seed, threads : int
+        The number of threads decides nothing.
+    stop : callable
+        See `Teacher`.
+    final : bool
+        Whether these are the targets of the final model, which has more to learn from.
+    text : bool
+        Whether the table looks like text, of which no mixed examples are made.
+    """
+
+    def __init__(
+        self,
+        binning: Binning,
+        table: Table,
+        truth: Bytes,
+        weights: Floats,
+        options: Teaching,
+        seed: int,
+        threads: int = 1,
+        stop: Callable[[], bool] = lambda: False,
+        final: bool = False,
+        text: bool = False,
+    ) -> None:
+        self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
+        self.design = Design.of(binning, table)
+        matrix = self.design.of_table(table)
+        examples = len(table)
+        fits = _LARGEST_MIXED // max(1, len(binning.features))
+        # Half of one text and half of another is no text: rules learned from such are no better, and take longer.
+        rounds = 0 if text else options.rounds
+        wanted = min(rounds * examples, options.limit - examples)
+        if final:
+            wanted = max(wanted, min(options.draws * wanted, _MOST_TARGETS // max(1, truth.shape[1]) - examples))
+        wanted = min(wanted, fits - examples)
+        self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
+        trees = options.trees
+        if not final:
+            trees = options.trees_in_folds if trees is None else min(trees, options.trees_in_folds)
+        self.teacher = Teacher(matrix, truth, weights, seed, threads, trees, stop, keep=self.wanted > 0)
+        self.targets = self.teacher.left_out
+        self.targets *= np.float32(options.trust)
+        for first in range(0, examples, _BLOCK):
+            self.targets[first : first + _BLOCK] += truth[first : first + _BLOCK] * np.float32(1 - options.trust)
+        if self.wanted:
+            self._codes = binning.codes(table)
+            self._near = neighbours(matrix, options.neighbours, np.random.default_rng([seed, 2]))
+
+    def examples(self, number: int = 0) -> TrainingExamples:
+        """Return the training examples and mixed ones, other ones for every `number`.
+
+        The mixed examples together weigh as much as the real ones.
+        """
+        if not self.wanted:
+            return TrainingExamples(self.binning.columns(self.table), self.targets, self.weights)
+        random = np.random.default_rng([self.seed, 0, number])
+        mixed, sources = mix(self._codes, self._near, self.wanted, self.options.exchange, random)
+        shown = list(self.design.features)
+        opinions = self.teacher.predict(self.design.matrix(mixed[shown], self.wanted))
+        weights = self.weights[sources]
+        weights *= self.weights.sum() / weights.sum()
+        return TrainingExamples(
+            np.hstack([self._codes, mixed]),
+            np.vstack([self.targets, opinions]),
+            np.concatenate([self.weights, weights]),
+        )
 
 
 class Setting(NamedTuple):

@@ -18,12 +18,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import to_table
+from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
 from polyrule.data.frames import column_names, is_frame, open_frame, renamed, split_labels, without_columns
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
-from polyrule.data.targets import Target, read_target
 from polyrule.errors import DataError, OptionError
 from polyrule.estimators.fitted import FittedRules
 from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model

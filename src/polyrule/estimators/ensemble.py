@@ -1,4 +1,4 @@
-"""The scikit-learn class for compact ensembles of weighted rules."""
+"""The scikit-learn class for compact ensembles of weighted rules, and the check of its parameters."""
 
 from __future__ import annotations
 
@@ -9,28 +9,38 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bytes, Ints, Ints8
+from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
-from polyrule.ensemble.control import Callback
+from polyrule.ensemble.building import BuildOptions
+from polyrule.ensemble.control import Callback, LearnOptions, Teaching
+from polyrule.ensemble.gain import native_kernel
+from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import MOST_TAUGHT, learn
-from polyrule.ensemble.tuning import Evidence, check_monotone, choose
+from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
-from polyrule.estimators.ensemble_options import folds_of, options_of
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
+from polyrule.model.decisions import KINDS
 from polyrule.model.rule import NumericCondition, WeightedRule, plain_conditions
 from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.native import Compute
+from polyrule.scale.gpu_slopes import kernels_of
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
 logger = logging.getLogger(__name__)
+
+_POINTS = 10
+_TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
+_SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
 
 
 class RuleEnsembleClassifier(RuleEstimator):
@@ -206,7 +216,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.device = device
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
-        options = options_of(self, self._threads())
+        options = _options_of(self, self._threads())
         some = training
         if self._is_sampled(training):
             if not isinstance(self.cv, (int, np.integer)):
@@ -227,7 +237,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = counted.astype(np.float64) * float(some.scale)
-        names, fold = training.target.names, folds_of(self.cv, truth, some.kept)
+        names, fold = training.target.names, _folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
         with self._on_device():
             learned = learn(table, truth, weights, names, options, watch, fold)
@@ -243,9 +253,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         self._remember(
             training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
         )
-        logger.info("%d rules, decision %r: %s", len(model), model.decision.kind, learned.merits)
+        logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, learned.merits)
         if learned.reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
+            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model.rules))
             raise KeyboardInterrupt
         return self
 
@@ -311,3 +321,104 @@ def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule
     if tuple(start.label_names) != tuple(labels):
         raise ModelError("start has other labels than the data; learn and go on with the same ones, in the same order")
     return start.rules
+
+
+def _options_of(given: Any, threads: int) -> LearnOptions:
+    """Check all parameters of an ensemble estimator and bring them into the form the learner takes."""
+    for name, least in (
+        ("max_rules", 0),
+        ("max_conditions", 1),
+        ("max_members", 2),
+        ("beam_width", 1),
+        ("swaps", 0),
+        ("restarts", 1),
+    ):
+        _whole(name, getattr(given, name), least)
+    if isinstance(given.cv, (str, bytes, bool, float)) or given.cv is None:
+        raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, not {given.cv!r}")
+    if isinstance(given.cv, (int, np.integer)):
+        _whole("cv", given.cv, 0)
+        if given.cv == 1:
+            raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
+    if given.time_limit is not None and not (_is_number(given.time_limit) and given.time_limit > 0):
+        raise OptionError(f"time_limit must be None or a positive number of seconds, not {given.time_limit!r}")
+    wanted = given.labels_per_head
+    if wanted is not None and not (_is_number(wanted) and wanted >= 1):
+        raise OptionError(f"labels_per_head must be None or a number of at least 1, not {wanted!r}")
+    _whole("max_bins", given.max_bins, 2, 60_000)
+    if given.teacher not in ("forest", None):
+        raise OptionError(f"teacher must be 'forest' or None, not {given.teacher!r}")
+    if given.kernels not in (None, "native", "reference"):
+        raise OptionError(f"kernels must be None, 'native' or 'reference', not {given.kernels!r}")
+    if given.kernels == "native" and native_kernel() is None:
+        raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
+    if given.decision != "auto" and given.decision not in KINDS:
+        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {given.decision!r}")
+    check_monotone(given.monotone, given.decision)
+    if given.optimize not in MEASURES:
+        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {given.optimize!r}")
+    if given.label_cost != "auto" and (not _is_number(given.label_cost) or float(given.label_cost) < 0):
+        raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {given.label_cost!r}")
+    if given.ridge != "auto" and (not _is_number(given.ridge) or float(given.ridge) <= 0):
+        raise OptionError(f"ridge must be 'auto' or a positive number, not {given.ridge!r}")
+    if given.alternatives not in ("auto", True, False):
+        raise OptionError(f"alternatives must be 'auto', True or False, not {given.alternatives!r}")
+    points = _POINTS if given.points is True else 0 if given.points is False else given.points
+    _whole("points", points, 0)
+    members = int(given.max_members) if given.alternatives else 1
+    growth = Growth(given.max_conditions, members, given.beam_width)
+    plain = LearnOptions()
+    prices = plain.prices if given.label_cost == "auto" else (float(given.label_cost),)
+    return LearnOptions(
+        build=BuildOptions(
+            given.max_rules,
+            label_cost=prices[0],
+            search_cost=0.0 if wanted is None else _SEARCH_COST,
+            max_head=None if wanted is None else int(_TRIED_LABELS * wanted),
+            swaps=given.swaps,
+            growth=growth,
+        ),
+        teaching=Teaching() if given.teacher else None,
+        prices=prices,
+        ridges=() if given.ridge == "auto" else (float(given.ridge),),
+        restarts=int(given.restarts),
+        labels_per_head=None if wanted is None else float(wanted),
+        folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,
+        max_bins=int(given.max_bins),
+        points=int(points),
+        decision=given.decision,
+        optimize=given.optimize,
+        time_limit=None if given.time_limit is None else float(given.time_limit),
+        seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
+        compute=Compute(threads, given.kernels, None if given.device == "cpu" else kernels_of(given.device)),
+    )
+
+
+def _folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
+    """In which part of the cross-validation each example is held out, -1 for never; None for folds of our own.
+
+    Row numbers count all examples that were given; a splitter is asked about those of positive weight.
+    """
+    if isinstance(cv, (int, np.integer)):
+        return None
+    splits = cv
+    if hasattr(cv, "split"):
+        splits, kept = cv.split(np.zeros((len(truth), 1)), truth), None
+    fold = np.full(len(truth) if kept is None else len(kept), -1, dtype=np.int64)
+    try:
+        for number, (_, test) in enumerate(splits):
+            fold[np.asarray(test)] = number
+    except (TypeError, ValueError, IndexError) as error:
+        raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
+    return fold if kept is None else np.asarray(fold[kept])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if most is not None and value > most:
+        raise OptionError(f"{name} must be at most {most}, not {value!r}")

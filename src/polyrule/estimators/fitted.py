@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
+from polyrule.data.encode import Target, read_target, rows_right
 from polyrule.data.frames import split_labels
-from polyrule.data.labels import UNKNOWN, has_unknown
+from polyrule.data.labels import UNKNOWN, arrange_labels, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
-from polyrule.data.targets import Target, arrange_labels, read_target, rows_right
 from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
 from polyrule.model.narrowing import as_record, cut_row, place_of_row

@@ -23,17 +23,14 @@ from polyrule.data.examples import by_content, unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.kernels.engine import Candidate, Engine
-from polyrule.learning.alternatives import Alternatives, Rules
-from polyrule.learning.body_pool import Body, Covers, Pool, counted_as, words_of
+from polyrule.learning.body_pool import Alternatives, Body, Costs, Covers, Pool, Rules, counted_as, words_of
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.expecting import expected, is_text, teach
+from polyrule.learning.expecting import Reviser, expected, is_text, teach
 from polyrule.learning.messages import Callback
 from polyrule.learning.readable import DerivedTable, Shortener
-from polyrule.learning.revising import Reviser
 from polyrule.learning.selection import (
     QUANTUM,
     Chosen,
-    Costs,
     Pruning,
     Selection,
     cell_gains,

@@ -1,4 +1,4 @@
-"""What to expect of labels and rules on new examples.
+"""What to expect of labels and rules on new examples, and choosing again what is not expected to hold there.
 
 A teacher says how likely each training label is without its example. A label that it would not give is likely noise, or
 a case that few rules cannot express; lists learned from its opinion beside the labels are shorter and err less.
@@ -7,6 +7,12 @@ The counts of a rule flatter it: its conditions were searched on these very exam
 teacher's answers do not know the labels the choice saw, but know the body only roughly. So the counts speak with the
 weight they have, and the teacher with that of `PER_CONDITION` examples for each condition that was searched. A rule
 without conditions was not searched, and its counts are as good as any.
+
+What is to be expected of rules is known once they are chosen; then `Reviser` takes a second look. Rules that will often
+be wrong go. And a label that every second example has is cheapest said of everyone, which tells a reader nothing, and
+misleads where rules that leave out a few examples hide it: rules take its place where they tell nearly as much. In each
+case the pairs of body and label in question are forbidden and the list is chosen again, so that what is left still fits
+together.
 """
 
 from __future__ import annotations
@@ -14,16 +20,24 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats, Ints, Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, Binning, looks_like_text
 from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.table import Table
+from polyrule.learning.body_pool import Body, Covers, joined
+from polyrule.learning.selection import Chosen
+from polyrule.model.rule import Literal, size_of
+from polyrule.model.rule_list import RuleList
 from polyrule.teacher.teacher import GRAIN, Design, Teacher, mix, neighbours
+
+if TYPE_CHECKING:
+    from polyrule.learning.composing import Composition
 
 PER_CONDITION = 200  # examples that a teacher's answer counts for
 # Squared standard errors per condition by which counts are doubted: where nobody else is asked, and where a teacher
@@ -207,3 +221,234 @@ def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float
     value = 2 * right / np.maximum(said + right[-1], 1)
     best = int(np.argmax(value))
     return float((len(value) - 1 - best) * GRAIN), float(value[best])
+
+
+NEARLY = 0.01  # of the measure, what the list may lose for rules in place of constants
+_EVERYONE = 80  # percent of the examples from which on saying a label tells little
+_NEARLY_ALL = 90  # percent from which on it is a constant, whatever conditions it has
+_CARE = 0.1  # of the measure, what careful expectations may be below the truth
+_PARTS = (1.0, 0.95, 0.9, 0.85, 0.8)  # of a label's share, above which rules for it are tried
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Rules that were chosen, the list they make, what is said about choosing, and what was asked and allowed."""
+
+    rules: list[Chosen]
+    model: RuleList
+    pruned: dict[str, Any]
+    floor: Ints
+    allowed: Bools
+
+    @property
+    def levels(self) -> Ints:
+        """The value that each label was chosen for."""
+        return np.asarray(np.maximum(self.pruned["levels"], self.floor))
+
+
+@dataclass(eq=False)
+class Reviser:
+    """Bodies to choose from; `best` returns the list."""
+
+    composition: Composition
+    bodies: tuple[Body, ...]
+    covers: Covers
+    allowed: Bools
+    lengths: Ints
+
+    def best(self) -> RuleList:
+        """Return the list, with rules in place of constants as far as it is nearly as good."""
+        first = self._chosen(np.zeros(len(self._present), dtype=np.int64))
+        least = self._value(first) - NEARLY
+        found = self._joined(self._plain(self._told_apart(first, least), least))
+        pruning, value = self.composition.pruning, self._value(found)
+        plain = best_constants(self._present, self._every, pruning.beta_squared, pruning.min_precision)
+        stated = {"expected": value, "constant": plain, "margin": self._margin}
+        found.model.info["pruning"] = found.pruned | {name: round(number, 4) for name, number in stated.items()}
+        return found.model
+
+    def _joined(self, found: Choice) -> Choice:
+        """Return the list with rules that can be one as one, without what is then too weak or not worth its price."""
+        made, most = self.composition, self.composition.pruning.max_members
+        rules, model = [(self.bodies[rule.body], rule.labels) for rule in found.rules], found.model
+        while most and len(fewer := joined(rules, most)) < len(rules):
+            rules = sorted(made.settled(fewer, found.levels), key=lambda rule: bool(rule[0]))
+            model = made.counted(rules, [made.covered(body) for body, _ in rules])
+            weak = self._weak(model, len(rules), made.pruning.min_precision)
+            while weak:
+                heads = [tuple(x for x in labels if (place, x) not in weak) for place, (_, labels) in enumerate(rules)]
+                rules = [(body, head) for (body, _), head in zip(rules, heads, strict=True) if head]
+                model = made.counted(rules, [made.covered(body) for body, _ in rules])
+                weak = self._weak(model, len(rules), made.pruning.min_precision)
+        return replace(found, model=model)
+
+    def _told_apart(self, first: Choice, least: float) -> Choice:
+        """Return a choice with fewer constants that is worth at least so much, or the same one."""
+        floor = self._floors(first)
+        while floor.any():
+            other = self._chosen(floor, first)
+            failed = self._said_of(other) & (floor > 0)
+            if not failed.any():
+                return other if self._value(other) >= least else first
+            floor[failed] = 0
+        return first
+
+    def _plain(self, found: Choice, least: float) -> Choice:
+        """Return a choice that says labels of everyone where it said them of nearly all, if it is worth so much.
+
+        Rules that leave out a few examples look as if they told something. No other label becomes a constant.
+        """
+        told = np.array([bool(body) for body in self.bodies])
+        wide = np.flatnonzero(self._said_of(found, _NEARLY_ALL)).tolist()
+        for labels in (wide, *([label] for label in wide)):  # all together, or else one by one
+            if all(set(labels).isdisjoint(rule.labels) for rule in found.rules if told[rule.body]):
+                continue
+            always = np.zeros(len(self._present), dtype=bool)
+            always[labels] = True
+            for rule in found.rules:
+                always[list(rule.labels)] |= not told[rule.body]
+            allowed = found.allowed & (told[:, None] != always)
+            other = self._chosen(found.floor, replace(found, allowed=allowed))
+            said = {label for rule in other.rules for label in rule.labels}
+            found = other if self._value(other) >= least and said.issuperset(labels) else found
+        return found
+
+    def _floors(self, first: Choice) -> Ints:
+        """Return how precise rules for labels that are said of everyone shall be, as far as the list can bear it.
+
+        A label's own share of the examples is no news. The higher a rule must rise above a part of it, the more it
+        tells, and the more examples it leaves out.
+        """
+        floor = np.zeros(len(self._present), dtype=np.int64)
+        labels = np.flatnonzero(self._said_of(first))
+        if not len(labels):
+            return floor
+        made, squared = self.composition, self.composition.pruning.beta_squared
+        right, said = self._sums(first.model)
+        slope, value = (2.0, 1.0) if squared is None else (float(1 + squared), self._value(first))
+        left = NEARLY * float(
+            self._every.sum() if squared is None else said.sum() + float(squared) * self._present.sum()
+        )
+        options: dict[int, list[tuple[float, int]]] = {int(label): [] for label in labels}
+        for part in _PARTS:
+            floors = np.array([made.pruning.floor(part * self._present[at] / self._every[at]) for at in labels])
+            levels = np.maximum(first.levels[labels], floors)
+            trial = made.trial(self.covers, self.lengths, first.allowed, labels, levels)
+            for column, (label, least) in enumerate(zip(labels.tolist(), floors.tolist(), strict=True)):
+                told = self._alone(label, trial.bodies_for(column, trial.price + trial.costs.literal))
+                if 100 * told[1] < _EVERYONE * self._every[label]:
+                    loss = slope * (right[label] - told[0]) - value * (said[label] - told[1])
+                    options[label].append((float(loss), least))
+        for label in sorted(options, key=lambda at: min(options[at], default=(np.inf, 0))):
+            for loss, least in options[label]:
+                if loss <= left and not floor[label]:
+                    floor[label], left = least, left - loss
+        return floor
+
+    def _alone(self, label: int, bodies: list[int]) -> tuple[float, float]:
+        """Return what is expected to be right and what is said if a label stands over these bodies."""
+        right, said = 0.0, 0.0
+        free = ~self.composition.taken[:, label]
+        for body in bodies:
+            mine = free & self.covers.of(body)
+            free &= ~mine
+            literal = self.composition.literal(label, mine, size_of(self.bodies[body]))
+            right += self._right(literal)
+            said += literal.tp + literal.fp
+        return right, said
+
+    def _said_of(self, found: Choice, percent: int = _EVERYONE) -> Bools:
+        """Return which labels are said of more than a share of the examples."""
+        return np.asarray(100 * self._sums(found.model)[1] > percent * self._every)
+
+    def _chosen(self, floor: Ints, before: Choice | None = None) -> Choice:
+        """Choose, again without what is expected to fail, until all is as precise as the user asks."""
+        allowed = (self.allowed if before is None else before.allowed).copy()
+        floor = np.maximum(floor, self.composition.pruning.floor(self.composition.pruning.min_precision))
+        while True:
+            found = self._choose(allowed, floor, before)
+            least = self._least(found) if before is None else self.composition.pruning.min_precision
+            weak = self._weak(found.model, len(found.rules), least)
+            if not weak:
+                return found
+            for place, label in weak:
+                allowed[found.rules[place].body, label] = False
+            before = found
+
+    def _choose(self, allowed: Bools, floor: Ints, before: Choice | None) -> Choice:
+        known = None if allowed.all() else allowed
+        start = None if before is None else (_permitted(before.rules, allowed), np.array(before.pruned["levels"]))
+        rules, pruned = self.composition.select(self.covers, self.lengths, known, floor, start)
+        rules.sort(key=lambda rule: bool(self.bodies[rule.body]))  # what holds for everyone comes first
+        model = self.composition.counted(
+            [(self.bodies[rule.body], rule.labels) for rule in rules], [self.covers.of(rule.body) for rule in rules]
+        )
+        return Choice(rules, model, pruned, floor, allowed)
+
+    @staticmethod
+    def _weak(model: RuleList, made: int, least: float) -> list[tuple[int, int]]:
+        """Return which labels of which rules, of those made, are expected to be right too rarely."""
+        return [
+            (place, literal.label)
+            for place, rule in enumerate(model.rules[len(model.rules) - made :])
+            for literal in rule.head
+            if literal.chance is not None and literal.chance < least
+        ]
+
+    def _least(self, found: Choice) -> float:
+        """Return how precise a label must be: as the user asks, and so that it does not lower what is expected."""
+        pruning = self.composition.pruning
+        if self.composition.opinion is None:
+            return pruning.min_precision
+        squared = pruning.beta_squared
+        return max(pruning.min_precision, 0.5 if squared is None else self._value(found) / float(1 + squared))
+
+    def _sums(self, model: RuleList) -> tuple[Floats, Floats]:
+        """Return per label, in examples, what is expected to be right and what is said."""
+        right, said = np.zeros(len(self._present)), np.zeros(len(self._present))
+        for rule in model.rules:
+            for literal in rule.head:
+                if literal.value and literal.chance is not None:
+                    right[literal.label] += self._right(literal)
+                    said[literal.label] += literal.tp + literal.fp
+        return right, said
+
+    def _right(self, literal: Literal) -> float:
+        """Return what is expected to be right; what was, where there are too few examples to expect anything."""
+        few = len(self.composition.own.truth) < FEWEST_EXAMPLES
+        return literal.tp if few else (literal.chance or 0.0) * (literal.tp + literal.fp)
+
+    def _value(self, found: Choice) -> float:
+        right, said = self._sums(found.model)
+        squared = self.composition.pruning.beta_squared
+        total = float(self._present.sum()), float(self._every.sum())
+        return value_of(float(right.sum()), float(said.sum()), *total, squared)
+
+    @property
+    def _margin(self) -> float:
+        """Return by how much the list must be better than constants: half a standard error of so many examples.
+
+        Without a teacher, what is expected is only careful, and the list is not blamed before it is far worse.
+        """
+        if len(self.composition.own.truth) < FEWEST_EXAMPLES:
+            return 0.0  # the value is not an expectation
+        if self.composition.opinion is None:
+            return -_CARE
+        total = self._every if self.composition.pruning.beta_squared is None else self._present
+        return 0.5 / sqrt(max(1.0, float(total.sum())))
+
+    @cached_property
+    def _present(self) -> Floats:
+        made = self.composition.own
+        return np.asarray(made.weights @ (made.truth == 1).astype(np.int64) * float(made.scale))
+
+    @cached_property
+    def _every(self) -> Floats:
+        made = self.composition.own
+        return np.asarray(made.weights @ made.known.astype(np.int64) * float(made.scale))
+
+
+def _permitted(rules: list[Chosen], allowed: Bools) -> list[Chosen]:
+    """Return the rules with the labels that are allowed, as far as any is left."""
+    kept = [Chosen(rule.body, tuple(label for label in rule.labels if allowed[rule.body, label])) for rule in rules]
+    return [rule for rule in kept if rule.labels]

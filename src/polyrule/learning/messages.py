@@ -62,7 +62,7 @@ def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = Tru
     A list that was ended before its time, or whose classes are decided by probabilities (not `whole`), is only expected
     to have a rule.
     """
-    poor = model.shortfall() if len(model) else ""
+    poor = model.shortfall() if model.rules else ""
     for text in filter(None, (poor and f"the list is {poor}", _shortcoming(model, truth, reason, whole))):
         warnings.warn(text, ModelWarning, stacklevel=depth_of_caller())
 
@@ -72,7 +72,7 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
     frequent &= np.array(model.defaults) == 0
     if not frequent.any() or reason in ("interrupted", "callback"):
         return ""  # little is there to be predicted, or the user knows
-    if not len(model):
+    if not model.rules:
         why = "none was good enough; a smaller simplicity or min_coverage allows more"
         if reason == "time_limit":
             why = "the time limit ended learning before the first; allow more time"

@@ -23,7 +23,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.errors import OptionError
-from polyrule.learning.body_pool import Covers
+from polyrule.learning.body_pool import Costs, Covers
 
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 
@@ -114,15 +114,6 @@ def levels_reached(targets: Matrix, every: Matrix, said: Bools, squared: Fractio
 
 def _share(right: Any, bottom: Any, squared: Fraction) -> Any:
     return QUANTUM * float(1 + squared) * right / np.maximum(bottom, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a rule, a condition and a label of a head must earn, in the units of gains."""
-
-    rule: int
-    condition: int
-    literal: int
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import to_table
+from polyrule.data.encode import read_target, to_table
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
-from polyrule.data.targets import read_target
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files
 from polyrule.model.cells import Grid

@@ -15,8 +15,7 @@ from polyrule.arrays import Bools, Bytes
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
-from polyrule.data.labels import UNKNOWN, LabelMatrix
-from polyrule.data.targets import arrange_labels
+from polyrule.data.labels import UNKNOWN, LabelMatrix, arrange_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 from polyrule.model.narrowing import names_in_rules

@@ -16,10 +16,10 @@ from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
+from polyrule.data.labels import arrange_labels
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import ENDINGS, PACKED, unpacked_name
 from polyrule.data.splits import train_test_split
-from polyrule.data.targets import arrange_labels
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.files import Node
