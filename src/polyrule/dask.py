@@ -140,7 +140,7 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
 
     def _how_packed(self) -> tuple[int, bool]:
         if self.device != "cpu":
-            raise OptionError("device is chosen by the workers' machines; leave it out with polyrule.dask")
+            raise OptionError("device: workers of a cluster count on their processors; leave it out with polyrule.dask")
         return self.max_bins or 255, self.refine
 
     def _from_packed(self, packed: Remote | Store, start: RuleList | None) -> Self:
