@@ -165,7 +165,9 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
     rest = bounds_.ranked(rest, Target(form, scout.level()), node.leading);
     if (rest.empty()) break;
     // Of many literals those of the head come first and alone: few others reach what they do with one more condition.
-    const bool leads = first && !node.is_root() && literals_of(rest).size() > kLanes;
+    // In few rows that spares less than another turn takes.
+    constexpr std::size_t kManyRows = 2048;
+    const bool leads = first && !node.is_root() && node.rows.size() > kManyRows && literals_of(rest).size() > kLanes;
     const std::size_t alone = leads ? node.leading.size() : rest.size();
     std::vector<NodeLabel> part;
     for (std::size_t i = 0; i < std::min(alone, rest.size()); ++i) {

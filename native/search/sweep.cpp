@@ -17,7 +17,10 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
     top[k] = fill<Some>(std::numeric_limits<Lane>::lowest() / 4);
     bottom[k] = fill<Some>(std::numeric_limits<Lane>::max() / 4);
   }
-  const auto look = [&](const Some& counts) {
+  const auto look = [&] {
+    for (std::size_t k = 0; k < Width; ++k) top[k] = larger(sum[k], top[k]), bottom[k] = smaller(sum[k], bottom[k]);
+  };
+  const auto look_where = [&](const Some& counts) {
     for (std::size_t k = 0; k < Width; ++k) {
       top[k] = larger(select(counts, sum[k], top[k]), top[k]);
       bottom[k] = smaller(select(counts, sum[k], bottom[k]), bottom[k]);
@@ -27,13 +30,19 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
     const Lane* add = table + std::size_t(entry & kEntry) * stride;
     for (std::size_t k = 0; k < Width; ++k) sum[k] += load<Some>(add + k * Count);
   };
-  // Whether a row starts a value is anybody's guess where there are two or three rows of each: no branch depends on it.
+  std::size_t starts = 0;
+  for (std::size_t i = 1; i < size; ++i) starts += list[i] >> 31;
   if (size > 0) step(list[0]);
-  for (std::size_t i = 1; i < size; ++i) {
-    look(fill<Some>(-static_cast<Lane>(list[i] >> 31)));
-    step(list[i]);
-  }
-  if (at_end) look(fill<Some>(Lane(-1)));
+  // Whether a row starts a value is anybody's guess where there are two or three rows of each: there no branch depends
+  // on it.
+  if (starts > size / 8 && starts < size - size / 8)
+    for (std::size_t i = 1; i < size; ++i) look_where(fill<Some>(-static_cast<Lane>(list[i] >> 31))), step(list[i]);
+  else
+    for (std::size_t i = 1; i < size; ++i) {
+      if (list[i] & kStarts) look();
+      step(list[i]);
+    }
+  if (at_end) look();
   for (std::size_t k = 0; k < Width; ++k) {
     store(high + k * Count, top[k]);
     store(low + k * Count, bottom[k]);
