@@ -35,6 +35,8 @@ struct Node {
 
   bool is_root() const { return depth == 0; }
   Row row(std::uint32_t slot) const { return is_root() ? slot : rows[slot]; }
+  // The slot of the row that so many covered ones precede.
+  std::uint32_t slot_at(std::size_t place) const { return is_root() ? rows[place] : static_cast<std::uint32_t>(place); }
 
   // The slot of a covered row.
   std::uint32_t slot(Row row) const {

@@ -47,7 +47,7 @@ void Sequences::sort(const Column& column, const Node& node, std::vector<std::ui
   out.clear();
   column.dense.read([&](auto value) {
     for (std::uint32_t p = 0; p < node.rows.size(); ++p)
-      if (!std::isnan(double(value(node.rows[p])))) out.push_back(node.is_root() ? node.rows[p] : p);
+      if (!std::isnan(double(value(node.rows[p])))) out.push_back(node.slot_at(p));
   });
   sort_slots(column, node, out);
 }

@@ -55,8 +55,8 @@ bool NumericSearch::search(const Query& query, Shortlist& best) {
   const bool is_pure = after_pure_ && peaks_at_purity(form);
   if (!any() || (is_pure && compare(best.level(), {1, 1}) == 0)) return false;
   const bool keeps = node.is_root() && !is_pure && best.size() == 1;  // what is found is kept for the next rules
-  if (keeps && state_.labels >= limits_.first_labels) search_first(watch, node, node.labels, form, best);
-  else search_in_parts(watch, node, node.labels, form, best);
+  if (keeps && state_.labels >= limits_.first_labels) search_first(watch, node, form, best);
+  else search_in_parts(watch, node, form, best);
   if (node.is_root()) bounds_.keep_root();
   return false;
 }
@@ -154,13 +154,23 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
   }
 }
 
-void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
-                                    const Form& form, Shortlist& best) {
+// True positives of all literals that reach a level together decide between ties.
+void NumericSearch::search_winners(const Watch& watch, const Node& node, const std::vector<Literal>& winners,
+                                   const Form& form, const Fraction& level, const std::vector<char>& within,
+                                   Shortlist& best) {
+  if (winners.empty()) return;
+  Shortlist found = best;
+  found.raise(level);
+  search_part(watch, node, winners, form, found, nullptr, &within);
+  best.merge(found);
+}
+
+void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const Form& form, Shortlist& best) {
   const std::size_t most = most_literals(node);
   Shortlist scout = best;  // true positives of one part say nothing, so ties with the level all count
   scout.forget_ties();
   Part seen{{}, std::vector<char>(columns_.size(), 0)};
-  std::vector<NodeLabel> rest = labels;
+  std::vector<NodeLabel> rest = node.labels;
   for (bool first = true;; first = false) {
     rest = bounds_.ranked(rest, Target(form, scout.level()), node.leading);
     if (rest.empty()) break;
@@ -179,15 +189,10 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
     rest.erase(rest.begin(), rest.begin() + std::ptrdiff_t(part.size()));
     search_part(watch, node, literals, form, scout, &seen, nullptr);
   }
-  // True positives of all literals together decide between ties.
   std::vector<Literal> winners;
   for (const auto& [literal, value] : seen.reached)
     if (compare(value, scout.level()) >= 0) winners.push_back(literal);
-  if (winners.empty()) return;
-  Shortlist found = best;
-  found.raise(scout.level());
-  search_part(watch, node, winners, form, found, nullptr, &seen.columns);
-  best.merge(found);
+  search_winners(watch, node, winners, form, scout.level(), seen.columns, best);
 }
 
 // Searches some literals, each up to its best value.
@@ -280,11 +285,10 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
   }
 }
 
-void NumericSearch::search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels,
-                                 const Form& form, Shortlist& best) {
+void NumericSearch::search_first(const Watch& watch, const Node& root, const Form& form, Shortlist& best) {
   first_.update(state_, form);
   Fraction level = best.level();
-  const std::vector<Literal> literals = literals_of(labels);
+  const std::vector<Literal> literals = literals_of(root.labels);
   const std::size_t most = most_literals(root);
   for (;;) {
     std::vector<Literal> pending;
@@ -308,11 +312,7 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const std
     winners.push_back(literal);
     for (const std::uint32_t column : first.columns) within[column] = 1;
   }
-  if (winners.empty()) return;
-  Shortlist found = best;
-  found.raise(level);
-  search_part(watch, root, winners, form, found, nullptr, &within);
-  best.merge(found);
+  search_winners(watch, root, winners, form, level, within, best);
 }
 
 }  // namespace polyrule

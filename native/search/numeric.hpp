@@ -32,10 +32,10 @@ class NumericSearch : public Searcher {
     std::vector<char> columns;
   };
 
-  void search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                       Shortlist& best);
-  void search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels, const Form& form,
-                    Shortlist& best);
+  void search_in_parts(const Watch& watch, const Node& node, const Form& form, Shortlist& best);
+  void search_first(const Watch& watch, const Node& root, const Form& form, Shortlist& best);
+  void search_winners(const Watch& watch, const Node& node, const std::vector<Literal>& winners, const Form& form,
+                      const Fraction& level, const std::vector<char>& within, Shortlist& best);
   void find_first(const Watch& watch, const Node& root, const Form& form, const std::vector<Literal>& literals);
   void search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals, const Form& form,
                    Shortlist& best, Part* part, const std::vector<char>* within);

@@ -107,7 +107,7 @@ Codes::Codes(const Node& node, const State& state, std::unique_ptr<const HeadLan
     const std::size_t label = node.labels[e].label;
     for (std::size_t i = 0; i < node.rows.size(); ++i) {
       const int kind = state.kind(label, node.rows[i]);
-      if (kind != kUnknown) codes_[(node.is_root() ? node.rows[i] : i) * stride_ + e] = kBits[kind];
+      if (kind != kUnknown) codes_[node.slot_at(i) * stride_ + e] = kBits[kind];
     }
   }
 }
@@ -134,7 +134,7 @@ Sums::Sums(const Node& node, const State& state, const Codes& codes, const Offse
   sum_.resize(node_all_.size());
   if (!state.unit) weights_.resize(node.slots);
   for (std::size_t i = 0; i < node.rows.size(); ++i) {
-    const auto slot = static_cast<std::uint32_t>(node.is_root() ? node.rows[i] : i);
+    const std::uint32_t slot = node.slot_at(i);
     if (!state.unit) weights_[slot] = Number(state.weights[node.rows[i]]);
     if (heads()) heads()->add(&slot, 1, state.unit ? nullptr : weights_.data(), node_all_.data() + 4 * n);
   }

@@ -9,7 +9,7 @@ namespace {
 // Width vectors at a time, small enough that all sums stay in registers.
 template <std::size_t Count, std::size_t Width>
 POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
-                                bool at_end, Lane* high, Lane* low) {
+                                bool guess, bool at_end, Lane* high, Lane* low) {
   using Some = Lanes<Lane, Count>;
   Some sum[Width], top[Width], bottom[Width];
   for (std::size_t k = 0; k < Width; ++k) {
@@ -30,12 +30,8 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
     const Lane* add = table + std::size_t(entry & kEntry) * stride;
     for (std::size_t k = 0; k < Width; ++k) sum[k] += load<Some>(add + k * Count);
   };
-  std::size_t starts = 0;
-  for (std::size_t i = 1; i < size; ++i) starts += list[i] >> 31;
   if (size > 0) step(list[0]);
-  // Whether a row starts a value is anybody's guess where there are two or three rows of each: there no branch depends
-  // on it.
-  if (starts > size / 8 && starts < size - size / 8)
+  if (!guess)
     for (std::size_t i = 1; i < size; ++i) look_where(fill<Some>(-static_cast<Lane>(list[i] >> 31))), step(list[i]);
   else
     for (std::size_t i = 1; i < size; ++i) {
@@ -54,13 +50,19 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
 POLYRULE_VECTOR_CLONES
 void sweep_list(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride, bool at_end,
                 Lane* high, Lane* low) {
-  if (stride == 4) return sweep_some<4, 1>(list, size, table, stride, at_end, high, low);
+  // Whether a row starts a value cannot be guessed where there are two or three rows of each: there no branch depends
+  // on it.
+  std::size_t starts = 0;
+  for (std::size_t i = 1; i < size; ++i) starts += list[i] >> 31;
+  const bool guess = starts <= size / 8 || starts >= size - size / 8;
+  if (stride == 4) return sweep_some<4, 1>(list, size, table, stride, guess, at_end, high, low);
   std::size_t k = 0;
   for (; k + 4 * kLanes <= stride; k += 4 * kLanes)
-    sweep_some<kLanes, 4>(list, size, table + k, stride, at_end, high + k, low + k);
+    sweep_some<kLanes, 4>(list, size, table + k, stride, guess, at_end, high + k, low + k);
   for (; k + 2 * kLanes <= stride; k += 2 * kLanes)
-    sweep_some<kLanes, 2>(list, size, table + k, stride, at_end, high + k, low + k);
-  for (; k < stride; k += kLanes) sweep_some<kLanes, 1>(list, size, table + k, stride, at_end, high + k, low + k);
+    sweep_some<kLanes, 2>(list, size, table + k, stride, guess, at_end, high + k, low + k);
+  for (; k < stride; k += kLanes)
+    sweep_some<kLanes, 1>(list, size, table + k, stride, guess, at_end, high + k, low + k);
 }
 
 POLYRULE_VECTOR_CLONES

@@ -205,22 +205,14 @@ class Sweep {
       if (known == label) return kinds.data();
     kinds_.push_back({label, std::vector<std::uint8_t>(node_.slots, kUnknown)});
     std::vector<std::uint8_t>& kinds = kinds_.back().second;
-    const Word *truth = state_.truth[label], *set = state_.set[label];
-    for (std::uint32_t p = 0; p < node_.rows.size(); ++p) {
-      const Row row = node_.rows[p];
-      const int kind = int(truth[row >> 6] >> (row & 63) & 1) | int(set[row >> 6] >> (row & 63) & 1) << 1;
-      const bool known = !state_.has_unknown || state_.known.test(label, row);
-      kinds[node_.is_root() ? row : p] = static_cast<std::uint8_t>(known ? kind : kUnknown);
-    }
+    each_slot(
+        [&](std::uint32_t slot) { kinds[slot] = static_cast<std::uint8_t>(state_.kind(label, node_.row(slot))); });
     return kinds.data();
   }
 
   template <class Visit>
   void each_slot(Visit&& visit) const {
-    if (node_.is_root())
-      for (const Row row : node_.rows) visit(row);
-    else
-      for (std::uint32_t slot = 0; slot < node_.slots; ++slot) visit(slot);
+    for (std::size_t p = 0; p < node_.rows.size(); ++p) visit(node_.slot_at(p));
   }
 
   Lane add_at(std::size_t i, std::uint32_t slot) const { return table_[slot * stride_ + i]; }
@@ -342,7 +334,7 @@ class Sweep {
     std::vector<KindCounts> counts(followed_.size() * bins);
     std::vector<std::vector<std::uint32_t>> slots(bins);
     for (std::uint32_t p = 0; p < node_.rows.size(); ++p) {
-      const std::uint32_t slot = node_.is_root() ? node_.rows[p] : p;
+      const std::uint32_t slot = node_.slot_at(p);
       const std::uint8_t bin = column.bins[node_.rows[p]];
       if (bin == Column::kMissingBin) continue;
       if (open[bin]) slots[bin].push_back(slot);

@@ -79,8 +79,7 @@ TieScan::TieScan(const Node& node, const State& state, const Records& records, C
   }
   if (!state.unit) {
     weights_.resize(node.slots);
-    for (std::uint32_t p = 0; p < node.rows.size(); ++p)
-      weights_[node.is_root() ? node.rows[p] : p] = state.weights[node.rows[p]];
+    for (std::size_t p = 0; p < node.rows.size(); ++p) weights_[node.slot_at(p)] = state.weights[node.rows[p]];
   }
   for (RaceWord& word : start_) word.seen[0] = word.seen[1] = ~Word{0};
   for (const NodeLabel& label : node.labels) {
@@ -120,7 +119,7 @@ void TieScan::lay_out(std::size_t index, const Column& column) {
     own_list_.resize(place.back());
     for (std::uint32_t p = 0; p < node_.rows.size(); ++p)
       if (const std::uint8_t bin = column.bins[node_.rows[p]]; bin != Column::kMissingBin)
-        own_list_[place[bin]++] = node_.is_root() ? node_.rows[p] : p;
+        own_list_[place[bin]++] = node_.slot_at(p);
   } else if (column.shape == Shape::blocked) {
     const auto below = std::ptrdiff_t(list_covered(column, node_, own_list_, sparse_));
     Bits block = node_.cover;
