@@ -23,7 +23,7 @@ namespace {
 
 template <class T>
 using DenseTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-using Truth = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Truth = Matrix<std::uint8_t>;
 
 // The rows of a rule, as the engine keeps them; Python sees them as an array when it asks.
 struct Cover {
@@ -37,12 +37,10 @@ nb::object big_integer(Wide number) {
 }
 
 nb::ndarray<nb::numpy, std::int64_t> row_numbers(const Bits& bits) {
-  auto owned = std::make_unique<std::vector<std::int64_t>>();
-  owned->reserve(static_cast<std::size_t>(count_bits(bits.data(), bits.words())));
-  for_each_bit(bits, [&](std::size_t i) { owned->push_back(static_cast<std::int64_t>(i)); });
-  std::vector<std::int64_t>* rows = owned.release();
-  nb::capsule owner(rows, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  return nb::ndarray<nb::numpy, std::int64_t>(rows->data(), {rows->size()}, owner);
+  std::vector<std::int64_t> rows;
+  rows.reserve(static_cast<std::size_t>(count_bits(bits.data(), bits.words())));
+  for_each_bit(bits, [&](std::size_t i) { rows.push_back(static_cast<std::int64_t>(i)); });
+  return give(std::move(rows));
 }
 
 // Asks a Python function of four arrays of counts for its values. An error it raises ends the search like a signal.

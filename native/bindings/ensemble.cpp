@@ -14,41 +14,27 @@
 namespace polyrule {
 namespace {
 
-template <class T, int Dims>
-using Array = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
-template <class T, int Dims>
-using Writable = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  std::vector<T>* kept = owned.release();
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
-}
-
-void check_rows(const Array<std::int32_t, 1>& rows, std::size_t examples) {
+void check_rows(const Vector<std::int32_t>& rows, std::size_t examples) {
   for (std::size_t k = 0; k < rows.shape(0); ++k)
     if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples)
       throw nb::index_error("no such row");
 }
 
-Slopes checked(const Array<std::int32_t, 2>& gradient, const Array<std::int32_t, 2>& curvature) {
+Slopes checked(const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature) {
   if (curvature.shape(0) != gradient.shape(0) || curvature.shape(1) != gradient.shape(1))
     throw nb::value_error("gradient and curvature need the same shape");
   return {gradient.data(), curvature.data(), gradient.shape(1)};
 }
 
-auto py_best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& slot,
-                        const Array<std::int32_t, 1>& count, const Array<std::uint8_t, 1>& nominal,
-                        const Array<std::int32_t, 1>& usual, const Array<std::int64_t, 1>& starts,
-                        const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
-                        const Array<std::int8_t, 1>& direction, const Array<std::int32_t, 1>& forbidden,
-                        const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
-                        const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& judges,
-                        const Array<std::int64_t, 1>& chosen, const Array<std::int64_t, 1>& root,
-                        const Array<std::int64_t, 2>& offset, double ridge, double cost, int sign, Memory* memory,
-                        const Array<std::int64_t, 1>& versions, int threads) {
+auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& slot, const Vector<std::int32_t>& count,
+                        const Vector<std::uint8_t>& nominal, const Vector<std::int32_t>& usual,
+                        const Vector<std::int64_t>& starts, const Vector<std::int32_t>& listed_rows,
+                        const Vector<Code>& listed_codes, const Vector<std::int8_t>& direction,
+                        const Vector<std::int32_t>& forbidden, const Vector<std::int32_t>& rows,
+                        const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature,
+                        const Vector<std::int64_t>& judges, const Vector<std::int64_t>& chosen,
+                        const Vector<std::int64_t>& root, const Matrix<std::int64_t>& offset, double ridge, double cost,
+                        int sign, Memory* memory, const Vector<std::int64_t>& versions, int threads) {
   const Slopes slopes = checked(gradient, curvature);
   const std::size_t features = slot.shape(0), labels = slopes.labels, examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
@@ -89,8 +75,8 @@ auto py_best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1
   return std::make_tuple(give(std::move(gains)), give(std::move(cuts)), give(std::move(tests)));
 }
 
-auto py_slope_sums(const Array<std::int32_t, 2>& gradient, const Array<std::int32_t, 2>& curvature,
-                   const Array<std::int32_t, 1>& rows) {
+auto py_slope_sums(const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature,
+                   const Vector<std::int32_t>& rows) {
   const Slopes slopes = checked(gradient, curvature);
   check_rows(rows, gradient.shape(0));
   return give(slope_sums(slopes, rows.data(), rows.shape(0)));
@@ -101,8 +87,8 @@ struct Fit {
   Weights weights;
 };
 
-Fit checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets, const Array<double, 1>& weights,
-            const Array<std::int64_t, 1>& labels, const Array<double, 2>& coefficients, const Array<bool, 2>& support) {
+Fit checked(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
+            const Vector<std::int64_t>& labels, const Matrix<double>& coefficients, const Matrix<bool>& support) {
   const std::size_t rows = covers.shape(1);
   if (targets.shape(1) != rows || weights.shape(0) != rows) throw nb::value_error("one entry per row is needed");
   if (coefficients.shape(0) > covers.shape(0) || coefficients.shape(1) != labels.shape(0) ||
@@ -115,10 +101,9 @@ Fit checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets
           {labels.data(), coefficients.shape(0), labels.shape(0), coefficients.data(), support.data()}};
 }
 
-auto py_logistic_descents(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                          const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                          const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit,
-                          int threads) {
+auto py_logistic_descents(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets,
+                          const Vector<double>& weights, const Vector<std::int64_t>& labels,
+                          const Matrix<double>& coefficients, const Matrix<bool>& support, double unit, int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
   std::vector<double> found(fit.weights.size * fit.weights.count, 0.0);
   {
@@ -128,10 +113,9 @@ auto py_logistic_descents(const Array<std::uint8_t, 2>& covers, const Array<floa
   return give(std::move(found));
 }
 
-auto py_logistic_curvatures(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                            const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                            const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit,
-                            int threads) {
+auto py_logistic_curvatures(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets,
+                            const Vector<double>& weights, const Vector<std::int64_t>& labels,
+                            const Matrix<double>& coefficients, const Matrix<bool>& support, double unit, int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
   std::vector<double> matrices;
   {
@@ -141,11 +125,10 @@ auto py_logistic_curvatures(const Array<std::uint8_t, 2>& covers, const Array<fl
   return give(std::move(matrices));
 }
 
-void py_logistic_slopes(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                        const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                        const Array<double, 2>& coefficients, const Array<bool, 2>& support, double scale,
-                        const Writable<std::int32_t, 2>& gradient, const Writable<std::int32_t, 2>& curvature,
-                        int threads) {
+void py_logistic_slopes(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
+                        const Vector<std::int64_t>& labels, const Matrix<double>& coefficients,
+                        const Matrix<bool>& support, double scale, const Writable<std::int32_t, 2>& gradient,
+                        const Writable<std::int32_t, 2>& curvature, int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
   const std::size_t rows = fit.problem.rows, every = targets.shape(0);
   if (gradient.shape(0) != rows || gradient.shape(1) != every || curvature.shape(0) != rows ||
@@ -155,7 +138,7 @@ void py_logistic_slopes(const Array<std::uint8_t, 2>& covers, const Array<float,
   logistic_slopes(fit.problem, fit.weights, scale, threads, every, gradient.data(), curvature.data());
 }
 
-auto py_line_sums(const Array<double, 1>& scores, const Array<double, 1>& truth, const Array<double, 1>& weights,
+auto py_line_sums(const Vector<double>& scores, const Vector<double>& truth, const Vector<double>& weights,
                   double shift, double slope, double unit, int threads) {
   const std::size_t count = scores.shape(0);
   if (truth.shape(0) != count || weights.shape(0) != count) throw nb::value_error("one entry per score is needed");
@@ -163,15 +146,15 @@ auto py_line_sums(const Array<double, 1>& scores, const Array<double, 1>& truth,
   return line_sums(scores.data(), truth.data(), weights.data(), count, shift, slope, unit, threads);
 }
 
-Weights checked(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties) {
+Weights checked(const Vector<double>& matrices, const Matrix<bool>& support, const Vector<double>& penalties) {
   const Weights given{nullptr, support.shape(0), support.shape(1), nullptr, support.data()};
   if (penalties.shape(0) != given.size) throw nb::value_error("one penalty per rule is needed");
   if (matrices.shape(0) != matrix_cells(given)) throw nb::value_error("matrices and support do not fit together");
   return given;
 }
 
-auto py_newton_steps(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties,
-                     const Array<double, 2>& gradient) {
+auto py_newton_steps(const Vector<double>& matrices, const Matrix<bool>& support, const Vector<double>& penalties,
+                     const Matrix<double>& gradient) {
   const Weights given = checked(matrices, support, penalties);
   if (gradient.shape(0) != given.size || gradient.shape(1) != given.count)
     throw nb::value_error("gradient and support need the same shape");
@@ -180,8 +163,8 @@ auto py_newton_steps(const Array<double, 1>& matrices, const Array<bool, 2>& sup
   return std::make_tuple(give(std::move(steps)), give(std::move(good)));
 }
 
-auto py_inverse_diagonals(const Array<double, 1>& matrices, const Array<bool, 2>& support,
-                          const Array<double, 1>& penalties) {
+auto py_inverse_diagonals(const Vector<double>& matrices, const Matrix<bool>& support,
+                          const Vector<double>& penalties) {
   const Weights given = checked(matrices, support, penalties);
   std::vector<double> found(given.size * given.count, 0.0);
   auto good = inverse_diagonals(matrices.data(), given, penalties.data(), found.data());

@@ -13,7 +13,7 @@ constexpr std::size_t kRows = 2048;  // at a time: their sums stay in the neares
 template <class Code>
 void add_looked_up(const nb::ndarray<const Code, nb::ndim<2>, nb::device::cpu>& codes,
                    const Vector<std::uint64_t>& tables, const Vector<std::int64_t>& starts,
-                   const nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& found) {
+                   const Writable<std::uint64_t, 1>& found) {
   const std::size_t columns = codes.shape(0), rows = codes.shape(1);
   if (starts.shape(0) != columns + 1 || found.shape(0) != rows)
     throw nb::value_error("add_looked_up: one table per column and one sum per row are needed");

@@ -1,14 +1,12 @@
 #include "bindings/bindings.hpp"
-#include "count/bindings.hpp"
 
 NB_MODULE(_native, m) {
   m.doc() = "Compiled kernels of polyrule; use them through polyrule.kernels and polyrule.model.";
   m.attr("checks_arguments") = true;  // arrays that do not fit end in an error, never in a crash
   polyrule::register_engine(m);
   polyrule::register_predict(m);
-  polyrule::register_covers(m);
+  polyrule::register_count(m);
   polyrule::register_ensemble(m);
   polyrule::register_lookup(m);
   polyrule::register_teacher(m);
-  polyrule_count::register_count(m);
 }

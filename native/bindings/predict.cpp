@@ -15,8 +15,6 @@ namespace polyrule {
 namespace {
 
 using AnyTable = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void require(bool right, const char* what) {
   if (!right) throw nb::value_error((std::string("predict: wrong ") + what).c_str());
@@ -117,7 +115,7 @@ void over_rows(nb::object values, std::vector<std::int32_t> used, std::size_t ro
 void run_list(nb::object values, nb::object bodies, const Vector<std::int32_t>& head_start,
               const Vector<std::int32_t>& head_label, const Vector<std::uint8_t>& head_value,
               const Vector<std::uint8_t>& stop, bool full, const Vector<std::uint8_t>& defaults,
-              Out<std::uint8_t> labels, Out<std::int32_t> setter) {
+              Writable<std::uint8_t, 2> labels, Writable<std::int32_t, 2> setter) {
   const std::size_t rows = labels.shape(0), width = defaults.shape(0);
   require(labels.shape(1) == width && setter.shape(0) == rows && setter.shape(1) == width, "shape");
   GivenBodies given(bodies, width);
@@ -131,7 +129,7 @@ void run_list(nb::object values, nb::object bodies, const Vector<std::int32_t>& 
 
 void run_ensemble(nb::object values, nb::object bodies, const Vector<std::int32_t>& head_start,
                   const Vector<std::int32_t>& head_label, const Vector<double>& weight,
-                  const Vector<double>& intercepts, Out<double> scores) {
+                  const Vector<double>& intercepts, Writable<double, 2> scores) {
   const std::size_t rows = scores.shape(0), width = intercepts.shape(0);
   require(scores.shape(1) == width, "shape");
   GivenBodies given(bodies, 0);
@@ -143,7 +141,7 @@ void run_ensemble(nb::object values, nb::object bodies, const Vector<std::int32_
             [&](BlockSource& source) { add_weights(ensemble, source, rows, scores.data()); });
 }
 
-void run_covers(nb::object values, nb::object bodies, Out<std::uint8_t> covers) {
+void run_covers(nb::object values, nb::object bodies, Writable<std::uint8_t, 2> covers) {
   GivenBodies given(bodies, 0);
   const std::size_t rows = covers.shape(0);
   require(covers.shape(1) == given.bodies.rules, "shape");

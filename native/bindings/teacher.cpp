@@ -7,17 +7,12 @@
 namespace polyrule {
 namespace {
 
-using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Writable = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-std::size_t py_grow_tree(const Matrix& design, const Matrix& columns, const Vector<float>& usual,
+std::size_t py_grow_tree(const Matrix<float>& design, const Matrix<float>& columns, const Vector<float>& usual,
                          const Vector<std::int64_t>& starts, const Vector<std::int32_t>& listed,
-                         const Vector<std::int32_t>& rows,
-                         const nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& codes,
+                         const Vector<std::int32_t>& rows, const Matrix<std::int32_t>& codes,
                          const Vector<std::int32_t>& weights, std::size_t tried, std::size_t smallest,
-                         std::uint64_t seed, const Writable<std::int32_t>& feature, const Writable<float>& cut,
-                         const Writable<std::int32_t>& right, const Writable<std::int32_t>& leaves) {
+                         std::uint64_t seed, const Writable<std::int32_t, 1>& feature, const Writable<float, 1>& cut,
+                         const Writable<std::int32_t, 1>& right, const Writable<std::int32_t, 1>& leaves) {
   const std::size_t bag = rows.shape(0), features = columns.shape(0), examples = columns.shape(1);
   if (design.shape(0) != examples || design.shape(1) != features || usual.shape(0) != features ||
       starts.shape(0) != features + 1)
@@ -55,7 +50,7 @@ std::size_t py_grow_tree(const Matrix& design, const Matrix& columns, const Vect
 }
 
 void py_find_leaves(const Vector<std::int32_t>& feature, const Vector<float>& cut, const Vector<std::int32_t>& right,
-                    const Matrix& design, const Writable<std::int32_t>& leaves) {
+                    const Matrix<float>& design, const Writable<std::int32_t, 1>& leaves) {
   const std::size_t size = feature.shape(0);
   if (!size || cut.shape(0) != size || right.shape(0) != size || leaves.shape(0) != design.shape(0))
     throw nb::value_error("a tree, and a leaf per row, are needed");

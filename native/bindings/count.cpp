@@ -1,27 +1,18 @@
-#include "bindings.hpp"
+// Counts of rows, what is decided from them, and sums over covers, as Python calls them.
+#include "count/count.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <string>
 
-#include "count.hpp"
+#include "bindings/bindings.hpp"
+#include "count/covers.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
-namespace polyrule_count {
+namespace polyrule {
 namespace {
 
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Tensor = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Filled = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using namespace polyrule_count;
 
 void require(bool good, const char* what) {
   if (!good) throw nb::value_error((std::string("count: wrong shape of ") + what).c_str());
@@ -48,7 +39,8 @@ void read_codes(const nb::object& codes, BlockView& block) {
 void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const Matrix<std::uint64_t>& set,
                    const Matrix<std::uint64_t>& value, nb::object weights, const Vector<std::uint32_t>& rows,
                    const Vector<std::int32_t>& columns, const Vector<std::int64_t>& starts,
-                   const Vector<std::uint8_t>& usual, Tensor<std::int64_t> kinds, Filled<std::int64_t> weight) {
+                   const Vector<std::uint8_t>& usual, const Writable<std::int64_t, 3>& kinds,
+                   const Writable<std::int64_t, 1>& weight) {
   BlockView block;
   read_codes(codes, block);
   block.words = truth.shape(1);
@@ -82,7 +74,7 @@ void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const M
   if (!good) throw nb::value_error("count: a code lies outside the bins of its column");
 }
 
-nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::int64_t>& weight,
+nb::object py_decide(const Writable<const std::int64_t, 3>& kinds, const Vector<std::int64_t>& weight,
                      const Vector<std::int64_t>& occurs, const Vector<std::int64_t>& starts,
                      const Vector<std::int64_t>& ends, const Vector<std::uint8_t>& numeric,
                      const Vector<std::int32_t>& own, const Matrix<std::uint8_t>& allowed,
@@ -114,6 +106,17 @@ nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::
   return nb::make_tuple(found.column, found.bin, found.above);
 }
 
+void py_cover_sums(const Matrix<Word>& covers, const Vector<Word>& rows, const Matrix<double>& worth,
+                   const Writable<double, 2>& out, int threads) {
+  const std::size_t bodies = covers.shape(0), words = covers.shape(1), columns = worth.shape(1);
+  if (rows.shape(0) != words || words != words_for(worth.shape(0)) || out.shape(0) != bodies || out.shape(1) != columns)
+    throw nb::value_error("cover_sums: wrong shapes");
+  if (const std::size_t end = worth.shape(0) % 64; end && rows.data()[words - 1] >> end)
+    throw nb::value_error("cover_sums: rows that there are not");
+  const nb::gil_scoped_release release;
+  cover_sums(covers.data(), bodies, words, rows.data(), worth.data(), columns, threads, out.data());
+}
+
 }  // namespace
 
 void register_count(nb::module_& m) {
@@ -121,6 +124,7 @@ void register_count(nb::module_& m) {
         "columns"_a, "starts"_a, "usual"_a, "kinds"_a, "weight"_a);
   m.def("decide_counts", &py_decide, "kinds"_a, "weight"_a, "occurs"_a, "starts"_a, "ends"_a, "numeric"_a, "own"_a,
         "allowed"_a, "total"_a, "num"_a, "den"_a, "min_coverage"_a, "single"_a);
+  m.def("cover_sums", &py_cover_sums, "covers"_a, "rows"_a, "worth"_a, "out"_a, "threads"_a);
 }
 
-}  // namespace polyrule_count
+}  // namespace polyrule
