@@ -15,7 +15,7 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
-from polyrule.measures.definition import NOTHING, Head, LabelValue, cell
+from polyrule.measures.definition import FN, FP, NOTHING, TN, TP, Head, LabelValue, cell
 from polyrule.measures.objective import Objective
 
 
@@ -101,8 +101,8 @@ class LabelValuation(Valuation):
         total = world.total_weight
         if total == 0:
             return Fraction(0)
-        kinds = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
-        parts = [weight * measure.value(*kind) for weight, kind in zip(counts, kinds, strict=True) if weight]
+        cells = zip(counts, (TP, FP, TN, FN), strict=True)
+        parts = [weight * measure.value(*kind) for weight, kind in cells if weight]
         return (sum(parts, Fraction(0)) + (total - sum(counts)) * measure.value(*NOTHING)) / total
 
     def plain(self, head: Head) -> Fraction:
