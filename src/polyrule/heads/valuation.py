@@ -71,6 +71,11 @@ class MicroValuation(Valuation):
         """Return the summed counts of a head."""
         return _sum([self.base, *(self.delta[literal] for literal in head)])
 
+    def equal_margins(self, literals: list[LabelValue]) -> bool:
+        """Whether all literals predict on the same weight and leave out the same weight."""
+        deltas = [self.delta[literal] for literal in literals]
+        return len({(d[0] + d[1], d[2] + d[3]) for d in deltas}) == 1
+
     def plain(self, head: Head) -> Fraction:
         """Return the measure of the summed counts."""
         return self.objective.measure.value(*self.counts(head))
