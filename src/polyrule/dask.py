@@ -9,6 +9,7 @@ ensemble are learned by the client from `max_samples` examples, which are drawn 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -16,9 +17,10 @@ import numpy as np
 
 from polyrule import estimators
 from polyrule.errors import OptionError
+from polyrule.estimators.base import TrainingData
 from polyrule.model import RuleList
 from polyrule.scale.counting import Counting
-from polyrule.store import Packed, Store
+from polyrule.store import Store
 
 try:
     import dask
@@ -48,21 +50,15 @@ class _OnCluster:
     def _get_param_names(cls) -> list[str]:
         return sorted([*cls._plain._get_param_names(), "client"])
 
-    def fit(
+    def _read_training(
         self,
         X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        label_names: Sequence[str] | None = None,
+        y: Any,
+        sample_weight: Any,
+        label_names: Sequence[str] | None,
         labels: Any = None,
-        start: Any = None,
-        *,
         feature_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn rules from a dask frame or array and its labels, or from a store that all workers can read.
-
-        Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
-        """
+    ) -> TrainingData:
         bins, values = self._how_packed()
         if labels is not None:
             raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
@@ -70,17 +66,15 @@ class _OnCluster:
             raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
         if not isinstance(X, Store):
             given = self.client or default_client(), X, y, bins, values, label_names, sample_weight
-            return self._from_packed(again(lambda: pack_collections(*given)), start)
-        if sample_weight is not None:
+            X = again(lambda: pack_collections(*given))
+        elif sample_weight is not None:
             raise OptionError("a store brings its own weights; leave out sample_weight")
-        return self._from_packed(X, start)
+        training: TrainingData = self._plain._read_training(self, X, None, None, None)
+        return training
 
     def _how_packed(self) -> tuple[int, bool]:
         """Most bins of a feature, and whether the values stay beside them."""
         return 255, False
-
-    def _from_packed(self, packed: Remote | Store, start: Any) -> Self:
-        raise NotImplementedError
 
     def predict(self, X: Any) -> Any:
         """Predict labels: lazily, block by block, for a dask collection."""
@@ -114,6 +108,9 @@ class _OnCluster:
 class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
     """A rule list learned with a dask cluster; the same list as the ordinary class gives with the same bins.
 
+    `fit` takes a dask frame or array and its labels, or a store that all workers can read. Weights are whole numbers.
+    Labels and weights may be partitioned otherwise than X.
+
     Parameters
     ----------
     client : dask.distributed.Client, optional
@@ -143,27 +140,25 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
             raise OptionError("device: workers of a cluster count on their processors; leave it out with polyrule.dask")
         return self.max_bins or 255, self.refine
 
-    def _from_packed(self, packed: Remote | Store, start: RuleList | None) -> Self:
+    def _fit_to(self, training: TrainingData, start: RuleList | None) -> Self:
         if self.prune is not None:
-            return self._fit(
-                self._read_training(_here(packed, self.max_samples), None, None, None),
-                Counting(None, self.refine),
-                start,
-            )
+            return self._fit(_here(training, self.max_samples), Counting(None, self.refine), start)
         if start is not None:
             raise OptionError("start is for lists whose rules are chosen; leave it out or give prune='f1'")
-        client = self.client or default_client()
+        client, packed = self.client or default_client(), training.table
+        assert isinstance(packed, Remote | Store)
         shares = packed.shares if isinstance(packed, Remote) else partial(store_shares, client, packed)
         counter = DaskCounter(client, shares)
         try:
-            counting = Counting(None, self.refine, maker=lambda packed: counter)
-            return self._fit(self._read_training(packed, None, None, None), counting)
+            return self._fit(training, Counting(None, self.refine, maker=lambda packed: counter))
         finally:
             counter.close()
 
 
 class RuleEnsembleClassifier(_OnCluster, estimators.RuleEnsembleClassifier):
     """An ensemble of rules from the data of a dask cluster; the same as the ordinary class learns from a store.
+
+    `fit` takes what that of `RuleListClassifier` here does.
 
     Parameters
     ----------
@@ -175,11 +170,12 @@ class RuleEnsembleClassifier(_OnCluster, estimators.RuleEnsembleClassifier):
 
     _plain = estimators.RuleEnsembleClassifier
 
-    def _from_packed(self, packed: Remote | Store, start: RuleEnsemble | None) -> Self:
-        return estimators.RuleEnsembleClassifier.fit(self, _here(packed, self.max_samples), start=start)
+    def _fit_to(self, training: TrainingData, start: RuleEnsemble | None) -> Self:
+        return super()._fit_to(_here(training, self.max_samples), start)
 
 
-def _here(packed: Packed, most: int | None) -> Packed:
+def _here(training: TrainingData, most: int | None) -> TrainingData:
     """Fetch what the client learns from; of more examples than `most`, a sample is drawn where they lie."""
+    packed = training.table
     whole = most is None or len(packed) <= most
-    return packed.fetched() if whole and isinstance(packed, Remote) else packed
+    return replace(training, table=packed.fetched()) if whole and isinstance(packed, Remote) else training

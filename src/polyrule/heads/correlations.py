@@ -44,9 +44,9 @@ def formula_of_sums(valuation: Valuation) -> str | None:
 def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:
     """Whether no head is better by such a formula than its best literal: equal margins, no negative best value."""
     assert isinstance(valuation, MicroValuation)
-    delta = valuation.delta
-    margins = {(sum(delta[literal][:2]), sum(delta[literal])) for literal in space.literals}
-    return len(margins) == 1 and any(valuation.value((literal,)) >= 0 for literal in space.literals)
+    return valuation.equal_margins(space.literals) and any(
+        valuation.value((literal,)) >= 0 for literal in space.literals
+    )
 
 
 def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:

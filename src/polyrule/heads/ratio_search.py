@@ -202,7 +202,7 @@ def _rational_form(valuation: MicroValuation, space: HeadSpace, measure: Associa
     total = tp + fp + tn + fn
     zero = Fraction(0)
     if any(sum(delta) for delta in deltas.values()):
-        if measure.name == "wracc" and scope == "head" and _equal_margins(deltas):
+        if measure.name == "wracc" and scope == "head" and valuation.equal_margins(space.literals):
             singles = {literal: (measure.value(*delta), Fraction(1)) for literal, delta in deltas.items()}
             return LinearForm(zero, zero, singles)
         return None
@@ -226,11 +226,6 @@ def _rational_form(valuation: MicroValuation, space: HeadSpace, measure: Associa
         terms = {s: (Fraction(q * d[0] - p * d[1]), zero) for s, d in deltas.items()}
         return LinearForm(Fraction(q * tp - p * fp), Fraction(p * q), terms)
     return None
-
-
-def _equal_margins(deltas: dict[LabelValue, Counts]) -> bool:
-    """Whether all literals predict on the same weight and leave out the same weight: nothing set on what they cover."""
-    return len({(d[0] + d[1], d[2] + d[3]) for d in deltas.values()}) == 1
 
 
 def _dot(row: tuple[int, ...], counts: Counts) -> Fraction:

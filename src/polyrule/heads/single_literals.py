@@ -112,8 +112,7 @@ def alike_values(valuation: Valuation, space: HeadSpace) -> dict[LabelValue, Fra
         return None
     if not is_correlation(objective.measure):
         return None
-    margins = {(sum(counts[:2]), sum(counts)) for counts in map(valuation.delta.__getitem__, space.literals)}
-    if len(margins) > 1:
+    if not valuation.equal_margins(space.literals):
         return None
     singles = {literal: valuation.value((literal,)) for literal in space.literals}
     return singles if max(singles.values()) > 0 else None

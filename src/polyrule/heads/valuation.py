@@ -15,7 +15,7 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
-from polyrule.measures.definition import NOTHING, Head, LabelValue, cell
+from polyrule.measures.definition import FN, FP, NOTHING, TN, TP, Head, LabelValue, cell
 from polyrule.measures.objective import Objective
 
 
@@ -71,6 +71,11 @@ class MicroValuation(Valuation):
         """Return the summed counts of a head."""
         return _sum([self.base, *(self.delta[literal] for literal in head)])
 
+    def equal_margins(self, literals: list[LabelValue]) -> bool:
+        """Whether all literals predict on the same weight and leave out the same weight."""
+        deltas = [self.delta[literal] for literal in literals]
+        return len({(d[0] + d[1], d[2] + d[3]) for d in deltas}) == 1
+
     def plain(self, head: Head) -> Fraction:
         """Return the measure of the summed counts."""
         return self.objective.measure.value(*self.counts(head))
@@ -101,8 +106,8 @@ class LabelValuation(Valuation):
         total = world.total_weight
         if total == 0:
             return Fraction(0)
-        kinds = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
-        parts = [weight * measure.value(*kind) for weight, kind in zip(counts, kinds, strict=True) if weight]
+        cells = zip(counts, (TP, FP, TN, FN), strict=True)
+        parts = [weight * measure.value(*kind) for weight, kind in cells if weight]
         return (sum(parts, Fraction(0)) + (total - sum(counts)) * measure.value(*NOTHING)) / total
 
     def plain(self, head: Head) -> Fraction:

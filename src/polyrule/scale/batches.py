@@ -108,6 +108,6 @@ def batch_of(
     condition: Callable[[int], Condition],
 ) -> CountedBatch:
     """Return the candidates that satisfy so much of a border."""
-    covered = border.plus_offset(counts)
+    covered = counts if border.offset is None else counts + border.offset
     unset = np.ascontiguousarray(covered.kinds[..., :2])
     return CountedBatch(unset, unset + covered.kinds[..., 2:], covered.weight, ranges, border.longer, condition)

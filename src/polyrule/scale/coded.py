@@ -145,9 +145,3 @@ class Border:
     counts: Counts
     longer: Callable[[Range], Body]
     offset: Counts | None = None
-
-    def plus_offset(self, counts: Counts) -> Counts:
-        """Return the counts of candidates with what all of them cover."""
-        if self.offset is None:
-            return counts
-        return Counts(counts.kinds + self.offset.kinds, counts.weight + self.offset.weight)

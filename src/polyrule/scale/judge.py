@@ -15,7 +15,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
-from polyrule.heads import World, best_head
+from polyrule.heads import World
 from polyrule.kernels.judge import Judge, LabelCounts, Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective, SubsetAccuracy
@@ -95,18 +95,16 @@ class CountedJudge(Judge):
         """Label counts of every candidate."""
         return LabelCounts(batch.unset, self._total - batch.covered)
 
+    def _world(self, batch: Any, index: int, allowed: Bools) -> World:
+        return World.from_counts(batch.unset[index], batch.covered[index], self._total, self._working_weight, allowed)
+
+    def ends_growth(self) -> bool:
+        """Say no: that takes rows."""
+        return False
+
     def _search(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
-        if isinstance(self.objective.measure, SubsetAccuracy):
-            return self._search_subset(batch, index, allowed)
-        unset, covered = batch.unset[index], batch.covered[index]
-        world = World.from_counts(unset, covered, self._total, self._working_weight, allowed)
-        found = best_head(world, self.objective, self.watch)
-        if found is None:
-            return None
-        head = tuple(
-            (label, value, int(unset[label, value]), int(unset[label, 1 - value])) for label, value in found.head
-        )
-        return Verdict(index, found.value, found.tp, head, world if found.strategy == "climb" else None)
+        subset = isinstance(self.objective.measure, SubsetAccuracy)
+        return (self._search_subset if subset else super()._search)(batch, index, allowed)
 
     def _search_subset(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
         """Literals that are right on the same examples go together: they agree on as much as each is right."""

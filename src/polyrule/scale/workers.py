@@ -96,7 +96,8 @@ def open_store(path: str, fingerprint: str) -> Store:
 
 def answer_share(share: Share, steps: tuple[Step, ...], question: Question[Any]) -> Any:
     """Ask a share; the answer is made small for its journey."""
-    return packed_answer(share.answer(steps, question), question)
+    answer = share.answer(steps, question)
+    return Parcel.of(answer, question.usual) if isinstance(question, CountRows) else answer
 
 
 def add_up(answers: list[Any]) -> Any:
@@ -149,13 +150,8 @@ class Parcel:
         return Counts(kinds, weight)
 
 
-def packed_answer(answer: Any, question: Any) -> Any:
-    """Make tables of counts small; other answers are."""
-    return Parcel.of(answer, question.usual) if isinstance(question, CountRows) else answer
-
-
 def unpacked_answer(answer: Any) -> Any:
-    """Return what `packed_answer` was given."""
+    """Return what a share answered, before it was made small."""
     return answer.counts() if isinstance(answer, Parcel) else answer
 
 
