@@ -155,7 +155,7 @@ def test_rules_that_differ_in_one_condition_are_joined(session):
     assert said(after, 0) == trial["text"]
     assert session.bench.effect(before, after) == trial["effect"]
     # next to each other, both rules and the joined one set the same labels
-    assert session.bench.predicted(before, 0).tolist() == session.bench.predicted(after, 0).tolist()
+    assert session.bench.tallies(before)[0].labels.tolist() == session.bench.tallies(after)[0].labels.tolist()
     assert session.project.current.notes[trial["text"]]["name"] == "slow ones"
     assert session.project.current.what.startswith("joined rules 1, 2 into calm <- any of")
     session.change({"step": {"do": "insert", "at": 1, "text": "calm <- level > -20, genre = jazz"}})

@@ -369,8 +369,8 @@ def test_two_versions_are_compared(session):
     found = session.questions.compare({"first": 0, "second": 1})
     assert len(found["same"]) == len(session.project.model)
     assert found["effect"] == session.bench.effect(session.project.versions[0].model, session.project.model)
-    said = session.bench.predicted(session.project.versions[0].model, 1)
-    other = session.bench.predicted(session.project.model, 1)
+    said = session.bench.tallies(session.project.versions[0].model)[1].labels
+    other = session.bench.tallies(session.project.model)[1].labels
     assert len(found["rows"][1]) == min(50, int((said != other).any(axis=1).sum()))
     low, high = found["scores"]["micro_f1"][0][1:]
     assert low <= found["scores"]["micro_f1"][0][0] <= high

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
-from polyrule.cli.command import Group
+from polyrule.cli.command import SETTINGS, Group
 from polyrule.errors import (
     DataWarning,
     MeasureWarning,
@@ -234,7 +234,7 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.group(
     "polyrule",
     cls=App,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=SETTINGS,
     epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 3 not all verified, 130 interrupted.",
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")

@@ -270,13 +270,8 @@ def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows:
         raise OptionError("--keep reads DATA once more, which standard input does not allow; give a file")
     if benchmark_name(text) is not None:
         raise OptionError(f"{text}: --keep is for files; the columns of this data set are known")
-    known = with_known(text, reading, model) | {
-        "identifier": name,
-        "nominal": None,
-        "ordinal": (),
-        "numeric": None,
-        "date": None,
-    }
+    known = with_known(text, reading, model) | dict.fromkeys(("nominal", "ordinal", "numeric", "date"))
+    known["identifier"] = name
     options = {key: value for key, value in reading_options(known).items() if key not in _LABELS}
     with naming(text):
         for part in read_chunks(text, rows=rows, labels=None, features=(), **options):

@@ -12,6 +12,8 @@ import click
 
 from polyrule.errors import OptionError, did_you_mean
 
+#: of every command and group
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _OWN = ("config", "dump_config", "help")
 
 
@@ -139,15 +141,19 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def command(*args: Any, **extra: Any) -> Callable[[Callable[..., Any]], Command]:
+def command(name: str) -> Callable[[Callable[..., Any]], Command]:
     """Make a `Command` of a function, as ``click.command`` does."""
-    settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-    return click.command(*args, cls=Command, context_settings=settings, **extra)
+    return click.command(name, cls=Command, context_settings=SETTINGS)
 
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--json`` to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)
+
+
+def output_option(text: str, **extra: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add ``-o`` to a command that writes a file."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help=text, **extra)
 
 
 def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:

@@ -20,12 +20,12 @@ from polyrule.cli.arguments import (
     load_model,
     model_argument,
 )
-from polyrule.cli.command import Command, Group, json_option
+from polyrule.cli.command import SETTINGS, Command, Group, json_option, output_option
 from polyrule.cli.output import cannot_write, fit, note, plural, print_json, warn
 from polyrule.errors import OptionError
 
 
-@click.group("edit", cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group("edit", cls=Group, context_settings=SETTINGS)
 def edit() -> None:
     r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
 
@@ -56,9 +56,7 @@ def editing(
             _store(stored, function(stored, **given), model, output, as_json)
 
         run.__doc__ = function.__doc__
-        place = click.Path(path_type=Path, dir_okay=False)
-        where = "Where to write the model [MODEL; the old one stays as MODEL.bak]."
-        click.option("-o", "--output", type=place, help=where)(json_option(run))
+        output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
         run.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
         return edit.command(name, cls=Command, **settings)(model_argument(run))
 

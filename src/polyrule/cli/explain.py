@@ -65,6 +65,7 @@ def explain(
       polyrule explain model.json new.csv --row 17
       polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
     """
+    from polyrule.model import RuleList
     from polyrule.model.narrowing import narrow_with_dates
 
     stored = load_model(model)
@@ -81,7 +82,7 @@ def explain(
         else:
             warnings.warn(told.message, stacklevel=1)
     example = dataset.X[number]
-    shown = _explain(stored, example, near, digits)
+    shown = stored.explain(example, digits=digits, **({"near": near} if isinstance(stored, RuleList) else {}))
     found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit, digits=digits) for name in flips]
     if as_json:
         print_json({"row": number + 1, **shown.to_dict(), "flips": [flip.to_dict() for flip in found]})
@@ -98,13 +99,6 @@ def _warn_of(text: str, reading: dict[str, Any], model: Any, features: Sequence[
             cell = next(islice(load_column(text, reading, model, feature.name, 1000), number, None))
             if cell and cell not in feature.categories:
                 warn(f"{feature.name} = {cell!r} is a category that the model does not know, and counts as missing")
-
-
-def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:
-    from polyrule.model import RuleList
-
-    options = {"near": near} if isinstance(model, RuleList) else {}
-    return model.explain(example, digits=digits, **options)
 
 
 def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.arguments import load_model, model_argument
-from polyrule.cli.command import command
+from polyrule.cli.command import command, output_option
 from polyrule.cli.output import note, print_json, write_file, write_text
 from polyrule.errors import OptionError
 
@@ -27,7 +27,7 @@ _ENDINGS = {
 @command("export")
 @model_argument
 @click.option("--to", "language", type=click.Choice(_LANGUAGES), help="Language [by ending].")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@output_option("Write to a file.")
 @click.option("--table", metavar="NAME", help="SQL: the table to read [data].")
 @click.option("--key", "keys", multiple=True, metavar="COLUMN", help="SQL: a column to pass through.")
 @click.option("--prefix", metavar="NAME", help="C: what names in the code start with [polyrule].")

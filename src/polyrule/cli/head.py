@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyrule.cli.command import command, json_option
+from polyrule.cli.command import command, json_option, output_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.errors import DataError, OptionError
 
@@ -37,7 +37,7 @@ _SEARCHES = ["auto", "exhaustive", "antimonotone", "antimonotone-tree", "decompo
     "--min-tp", type=click.IntRange(min=0), default=1, show_default=True, help="0: also labels never present."
 )
 @click.option("--format", "format_", type=click.Choice(["text", "svg"]), help="Form of the tree [by the ending of -o].")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the tree to a file.")
+@output_option("Write the tree to a file.")
 @json_option
 def head(
     covered: str,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import click
 
-from polyrule.cli.command import Command, Group, json_option
+from polyrule.cli.command import SETTINGS, Command, Group, json_option
 from polyrule.cli.output import fit, print_json
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-
-@click.group("measure", cls=Group, context_settings=_SETTINGS, invoke_without_command=True)
+@click.group("measure", cls=Group, context_settings=SETTINGS, invoke_without_command=True)
 @json_option
 @click.pass_context
 def measure(ctx: click.Context, /, as_json: bool) -> None:

@@ -69,11 +69,6 @@ def warn(message: str) -> None:
     click.echo(click.style("warning: ", fg="yellow", bold=True) + text, err=True)
 
 
-def on_terminal() -> bool:
-    """Whether a person watches standard error."""
-    return sys.stderr.isatty()
-
-
 # Stands for a space at which a line must not break; no text that is printed holds it, names least of all.
 _GLUE = "\x00"
 
@@ -136,7 +131,7 @@ def progress_bar(*columns: Any, transient: bool = True) -> Any:
 @contextlib.contextmanager
 def learning_progress(quiet: bool) -> Iterator[Any]:
     """Give a callback for the learner; None where nobody watches, so that nothing is written into pipes and files."""
-    if quiet or not on_terminal():
+    if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
@@ -170,7 +165,7 @@ def _within(progress: Any) -> str:
 @contextlib.contextmanager
 def counting_progress(text: str, total: int | None, quiet: bool = False) -> Iterator[Any]:
     """Give a function that takes how much is done; it does nothing where nobody watches."""
-    if quiet or not on_terminal():
+    if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn

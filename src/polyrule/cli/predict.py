@@ -23,7 +23,7 @@ from polyrule.cli.arguments import (
     open_once,
     with_known,
 )
-from polyrule.cli.command import command
+from polyrule.cli.command import command, output_option
 from polyrule.cli.output import cannot_write, check_place, counting_progress, note
 from polyrule.errors import OptionError
 from polyrule.names import safe_cell
@@ -150,9 +150,7 @@ def _parquet(stream: Any, names: Sequence[str], scores: bool, beside: Sequence[s
 @command("predict")
 @model_argument
 @data_argument()
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [standard output]."
-)
+@output_option("Where to write [standard output].")
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
 @click.option(
     "--probabilities", "--scores", "scores", is_flag=True, help="Write probabilities instead of 0 and 1; both names do."

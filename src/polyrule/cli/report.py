@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.arguments import data_options, load_labelled, load_model
-from polyrule.cli.command import command
+from polyrule.cli.command import command, output_option
 from polyrule.cli.output import check_place, note, write_text
 from polyrule.errors import OptionError
 
@@ -17,14 +17,8 @@ from polyrule.errors import OptionError
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--data", metavar="DATA", help="Data to show the models on, such as their training data.")
 @click.option("--test", metavar="DATA", help="Data the models have not seen; its labels must be known.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    default="report.html",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the page; - is standard output.",
+@output_option(
+    "Where to write the page; - is standard output.", metavar="FILE", default="report.html", show_default=True
 )
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
 @click.option("--names", metavar="A,B,...", help="What to call the models, in order [the names of their files].")

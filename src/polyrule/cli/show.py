@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.arguments import check_known, load_model, model_argument
-from polyrule.cli.command import command, json_option
+from polyrule.cli.command import command, json_option, output_option
 from polyrule.cli.output import fit, print_json, write_text
 from polyrule.names import safe_cell, visible
 
@@ -34,7 +34,7 @@ from polyrule.names import safe_cell, visible
 )
 @click.option("--safe-csv", is_flag=True, help="With --format csv: keep spreadsheets from running cells as formulas.")
 @click.option("--stats", is_flag=True, help="Print the size of the model and how it was made, not the rules.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@output_option("Write to a file.")
 @json_option
 def show(
     model: Path,
@@ -70,12 +70,12 @@ def show(
     if as_json:
         print_json({"info": stored.info, "statistics": stored.statistics(), "rules": [rows[n] for n in chosen]})
         return
-    everything = not (labels or features or min_coverage is not None)
-    whole = format_ == "text" and everything
+    whole = format_ == "text" and not (labels or features or min_coverage is not None)
     shown = [rows[n] for n in chosen]
     if safe_csv:
         shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
-    text = stored.format(digits=digits) if whole else _render(shown, format_)
+    write = {"text": _text, "markdown": _markdown, "latex": _latex, "csv": _csv}[format_]
+    text = stored.format(digits=digits) if whole else write(shown)
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
@@ -116,10 +116,6 @@ def _plainly(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return str(value)
-
-
-def _render(rows: list[dict[str, Any]], format_: str) -> str:
-    return {"text": _text, "markdown": _markdown, "latex": _latex, "csv": _csv}[format_](rows)
 
 
 def _marks(row: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from polyrule.cli.arguments import (
     reading_names,
     remember_reading,
 )
-from polyrule.cli.command import command, json_option
+from polyrule.cli.command import command, json_option, output_option
 from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
 from polyrule.cli.output import (
     cannot_write,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @command("train")
 @data_argument()
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the model.")
+@output_option("Where to write the model.")
 @click.option("--test", "test_data", metavar="DATA", help="Score the model on this data.")
 @click.option("--cv", "folds", type=click.IntRange(min=2), metavar="K", help="Also cross-validate with K folds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the folds, and learners that draw at random.")

@@ -192,9 +192,8 @@ def compare_with_baseline(
     constant = majority.predict(np.zeros((known_labels(Y_true)[0].shape[0], 1)))
     others = {}
     if tables is not None:
-        present = known_labels(Y_train)[0]
-        dense = np.asarray(present.toarray() if hasattr(present, "toarray") else present, dtype=np.uint8)
-        found = simple_predictions(tables[0], dense, tables[1])
+        present = known_labels(Y_train)[0].toarray().astype(np.uint8)
+        found = simple_predictions(tables[0], present, tables[1])
         others = {name: score(Y_true, found[name], label_names, zero_division) for name in _SHORT}
     return BaselineComparison(
         model=score(Y_true, Y_pred, label_names, zero_division),

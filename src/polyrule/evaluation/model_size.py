@@ -93,15 +93,10 @@ def _flatten(parts: Any) -> Iterable[Any]:
 
 
 def _mlrl_rules(model: Any) -> ModelSize | None:
-    """MLRL-SeCo and BOOMER: their model is walked by a visitor."""
+    """MLRL-SeCo and BOOMER: their library's visitor walks the model; the default rule, without conditions, is none."""
     inner = getattr(model, "model_", None)
     if inner is None or not hasattr(inner, "visit"):
         return None
-    return ModelSize(**_count_mlrl(inner))
-
-
-def _count_mlrl(model: Any) -> dict[str, int]:
-    """Walk a model of MLRL-SeCo or BOOMER with its library's visitor; its default rule, without conditions, is none."""
     base: Any = import_module("mlrl.common.cython.rule_model").RuleModelVisitor
     bodies: list[int] = []
     heads: list[int] = []
@@ -121,12 +116,12 @@ def _count_mlrl(model: Any) -> dict[str, int]:
         def visit_partial_head(self, head: Any) -> None:
             heads.append(len(head.scores))
 
-    model.visit_used(Counter())
+    inner.visit_used(Counter())
     rules = [(conditions, labels) for conditions, labels in zip(bodies, heads, strict=True) if conditions > 0]
-    return {
-        "rules": len(rules),
-        "conditions": sum(conditions for conditions, _ in rules),
-        "multi_label_rules": sum(labels > 1 for _, labels in rules),
-        "head_literals": sum(labels for _, labels in rules),
-        "label_conditions": 0,
-    }
+    return ModelSize(
+        rules=len(rules),
+        conditions=sum(conditions for conditions, _ in rules),
+        multi_label_rules=sum(labels > 1 for _, labels in rules),
+        head_literals=sum(labels for _, labels in rules),
+        label_conditions=0,
+    )

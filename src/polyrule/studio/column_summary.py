@@ -35,11 +35,13 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     mixed = {column.name for column in look.odd} - {column.name for column in lists}
     entries = [partial(_entry, data, j, mixed) for j in columns if find.lower() in data.features[j].name.lower()]
     entries += [partial(_odd_entry, column) for column in lists if find.lower() in column.name.lower()]
+    # Columns that the page is not shown at once: labels often stand at the end of a wide table.
+    beyond = [] if start or find else columns[MOST_COLUMNS:MOST_GUESSED]
     return {
         "name": visible(data.name),
         "examples": len(data),
         "columns": [make() for make in entries[start : start + MOST_COLUMNS]],
-        "beyond": [] if start or find else _beyond(data, columns[MOST_COLUMNS:MOST_GUESSED]),
+        "beyond": [{"name": data.features[j].name, "looks": looks_like(data, j)} for j in beyond],
         "start": start,
         "found": len(entries),
         "total": len(columns) + len(lists) + len(named),
@@ -54,11 +56,6 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
             *findings(data, names_seen=True),
         ],
     }
-
-
-def _beyond(data: Dataset, columns: Sequence[int]) -> list[dict[str, str]]:
-    """What columns look like that the page is not shown at once: labels often stand at the end of a wide table."""
-    return [{"name": data.features[j].name, "looks": looks_like(data, j)} for j in columns]
 
 
 def _entry(data: Dataset, j: int, mixed: set[str]) -> dict[str, Any]:

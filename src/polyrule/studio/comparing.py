@@ -38,7 +38,7 @@ def compare(bench: Workbench, first: Any, second: Any) -> dict[str, Any]:
     """
     models = (first, second)
     same, _ = shared_rules(signed_rules(first), signed_rules(second))
-    drawn = resampled(bench.parts[1], [bench.predicted(model, 1) for model in models])
+    drawn = resampled(bench.parts[1], [bench.tallies(model)[1].labels for model in models])
     return {
         "same": same,
         "rules": [[visible(said(model, index)) for index in range(len(model.rules))] for model in models],
@@ -68,7 +68,7 @@ def judged(data: Dataset, models: dict[int, Any]) -> list[dict[str, Any]]:
 
 def _differing(bench: Workbench, first: Any, second: Any, at: int) -> list[dict[str, Any]]:
     """The first examples of a part that two models decide otherwise: [label, first says, second says, truth]."""
-    part, left, right = bench.parts[at], bench.predicted(first, at), bench.predicted(second, at)
+    part, left, right = bench.parts[at], bench.tallies(first)[at].labels, bench.tallies(second)[at].labels
     entries = []
     for row in np.flatnonzero((left != right).any(axis=1))[:MOST_DIFFERING].tolist():
         labels = np.flatnonzero(left[row] != right[row]).tolist()

@@ -65,7 +65,7 @@ class Studio:
         except BaseException:
             self._rest.close()
             raise
-        self.port, token = int(listening.getsockname()[1]), new_token()
+        self.port, token = int(listening.getsockname()[1]), secrets.token_urlsafe(24)  # 192 random bits
         self.url = f"http://127.0.0.1:{self.port}/{token}/"
         guarded = Guard(make_app(session, folder, max_bytes), token, self.port)
         config = uvicorn.Config(
@@ -215,11 +215,6 @@ HEADERS = {
     "cache-control": "no-store",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
-
-
-def new_token() -> str:
-    """Return 192 random bits that are safe in an address."""
-    return secrets.token_urlsafe(24)
 
 
 class Guard:

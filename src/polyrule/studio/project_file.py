@@ -53,12 +53,7 @@ class Encoder:
         return {
             "model": self._place(self.shells, shell),
             "rules": [self._place(self.rules, rule) for rule in rules],
-            "step": version.step,
-            "what": version.what,
-            "why": version.why,
-            "by": version.by,
-            "when": version.when,
-            "parent": version.parent,
+            **{name: getattr(version, name) for name in ("step", "what", "why", "by", "when", "parent")},
             "notes": dict(version.notes),
         }
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from polyrule.arrays import Floats, Words
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
 from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
 from polyrule.model.printing import format_condition
@@ -26,7 +25,7 @@ from polyrule.model.rule import (
 from polyrule.report.ensemble_summary import signed_rule
 from polyrule.report.tally import Covers, unpack
 from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
-from polyrule.studio.steps import apply, text_of
+from polyrule.studio.steps import apply, rule_at, text_of
 from polyrule.studio.workbench import Workbench
 
 #: conditions tried in earnest
@@ -42,9 +41,7 @@ def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[
 
     Each entry is a step, the condition in words, and the effect on both parts.
     """
-    if not 0 <= index < len(model.rules):
-        raise OptionError(f"there is no rule {index + 1} in a model of {len(model.rules)} rules")
-    rule = model.rules[index]
+    rule = rule_at(model, index)
 
     def tried(body: Body, text: str) -> dict[str, Any]:
         step = {"do": "replace", "rule": index, "text": text_of(replace(rule, body=body), model)}

@@ -89,15 +89,12 @@ class Setup:
         share = members["share"].maybe(Node.number)
         if share is not None and not 0.05 <= share <= 0.9:
             raise OptionError("the held-out part must be between 5 % and 90 % of the examples")
-        return cls(reading, monotone, SHARE if share is None else share, members["seed"].maybe(_seed) or 0)
+        seed = members["seed"].maybe(lambda n: n.whole(0, 2**31 - 1)) or 0
+        return cls(reading, monotone, SHARE if share is None else share, seed)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
         return {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
-
-
-def _seed(node: Node) -> int:
-    return node.whole(0, 2**31 - 1)
 
 
 def file_ending(name: str) -> str:
@@ -178,7 +175,8 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 
 def _look(origin: Origin, reading: dict[str, Any]) -> Look:
-    columns = _columns(origin, reading)
+    with _shown_as(origin):
+        columns = [] if origin.kind == "benchmark" else file_columns(origin.path, **_sheet(origin), **reading)
     odd = tuple(column for column in columns if column.kind in ODD)
     timed = tuple(column.name for column in columns if column.remark == TIMES)
     for option in ("nominal", "drop"):
@@ -196,11 +194,6 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
 
 #: what is done with columns that cannot be read as they are, until a person says something else
 ODD = {"mixed": "nominal", "string": "drop", "nested": "drop", "relational": "drop"}
-
-
-def _columns(origin: Origin, reading: dict[str, Any]) -> list[Column]:
-    with _shown_as(origin):
-        return [] if origin.kind == "benchmark" else file_columns(origin.path, **_sheet(origin), **reading)
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:

@@ -63,7 +63,7 @@ def _calls(model: Any, step: Step) -> list[tuple[str, tuple[Any, ...]]]:
     """The methods of a model that a step calls, one after the other, with what they are given."""
     do = step["do"]
     if do == "note":
-        _rule(model, step["rule"])
+        rule_at(model, step["rule"])
         return []
     if do == "split":
         at, (kept, alone) = step["rule"], split_texts(model, step["rule"], step["label"])
@@ -119,7 +119,7 @@ def words(model: Any, step: Step) -> str:
 
 def said(model: Any, index: int) -> str:
     """Return what a rule says, without counts: the key of its name and comment, and what a person edits."""
-    return text_of(_rule(model, index), model)
+    return text_of(rule_at(model, index), model)
 
 
 def text_of(rule: Rule | WeightedRule, model: Any) -> str:
@@ -130,7 +130,7 @@ def text_of(rule: Rule | WeightedRule, model: Any) -> str:
 
 def split_texts(model: Any, index: int, label: int) -> tuple[str, str]:
     """Return a rule without one of its labels, and the rule for that label alone."""
-    rule = _rule(model, index)
+    rule = rule_at(model, index)
     kept = tuple(literal for literal in rule.head if literal.label != label)
     alone = tuple(literal for literal in rule.head if literal.label == label)
     if not alone or not kept:
@@ -144,7 +144,8 @@ def _group_name(model: Any, step: Step) -> str:
     return name if name and group_of(model.join(*step["rules"]).rules[step["rules"][0]].body) else ""
 
 
-def _rule(model: Any, index: int) -> Any:
+def rule_at(model: Any, index: int) -> Any:
+    """Return a rule, or say that there is none with this number."""
     if not 0 <= index < len(model.rules):
         raise OptionError(f"there is no rule {index + 1} in a model of {len(model.rules)} rules")
     return model.rules[index]

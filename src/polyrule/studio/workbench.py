@@ -23,7 +23,7 @@ from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED, kind_of
 from polyrule.report.tally import Covers, Tally, count, first, tally
 from polyrule.studio.setup import dense
-from polyrule.studio.steps import said
+from polyrule.studio.steps import rule_at, said
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
@@ -144,8 +144,8 @@ class Workbench:
             raise OptionError(f"rows: there is no filter {kind!r}; there are {', '.join(FILTERS)}")
         if label is not None and not 0 <= label < part.labels:
             raise OptionError(f"there is no label {label} among {part.labels}")
-        if rule is not None and not 0 <= rule < len(run.fired):
-            raise OptionError(f"there is no rule {rule + 1} in a model of {len(run.fired)} rules")
+        if rule is not None:
+            rule_at(model, rule)
         labels = range(part.labels) if label is None else [label]
         rows = {
             "wrong": run.wrong_cells,
@@ -186,10 +186,6 @@ class Workbench:
         """Return 95 % intervals of the scores on the held-out part."""
         found = self.tallies(model)[1]
         return interval_entries(resampled(self.parts[1], [found.labels]), found.scores)
-
-    def predicted(self, model: Any, at: int) -> Bytes:
-        """Return the predictions of a part as a matrix."""
-        return self.tallies(model)[at].labels
 
 
 def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:

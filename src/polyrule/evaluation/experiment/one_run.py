@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -244,7 +245,9 @@ class PeakMemory:
         self.used_mb: float | None = None
 
     def __enter__(self) -> Self:
-        _forget_peak()
+        # Linux starts its record of the peak afresh; elsewhere the peak is that of the whole process
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         self._start = resident_mb()
         return self
 
@@ -267,14 +270,6 @@ def _status_mb(pid: int | str, field: str) -> float | None:
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) / 1024
     return None
-
-
-def _forget_peak() -> None:
-    """Ask Linux to start its record of the peak afresh; elsewhere the peak is that of the whole process."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        return
 
 
 def _peak_of_whole_process() -> float | None:

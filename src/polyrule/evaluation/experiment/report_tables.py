@@ -172,12 +172,12 @@ def score_table(results: Results, measure: str) -> ResultTable:
 def size_table(results: Results) -> ResultTable:
     """Size and cost of every model: rules, conditions, heads, time, memory."""
     columns: list[tuple[str, str, Callable[[float], str]]] = [
-        ("rules", "rules", _whole),
-        ("conditions", "conditions", _whole),
+        ("rules", "rules", "{:.0f}".format),
+        ("conditions", "conditions", "{:.0f}".format),
         ("fit_cpu_seconds", "fit CPU s", _seconds),
         ("fit_seconds", "fit s", _seconds),
         ("predict_seconds", "predict s", _seconds),
-        ("used_memory_mb", "memory MB", _whole),
+        ("used_memory_mb", "memory MB", "{:.0f}".format),
     ]
     rows = []
     for data in results.data_sets:
@@ -310,10 +310,6 @@ def _mean(value: Interval | None) -> float | None:
 
 def _shown(value: Interval | None, form: Callable[[float], str]) -> str:
     return "" if value is None else form(value.mean)
-
-
-def _whole(value: float) -> str:
-    return f"{value:.0f}"
 
 
 def _seconds(value: float) -> str:

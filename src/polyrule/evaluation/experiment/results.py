@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from polyrule.evaluation.experiment.store import Row, RowStore
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, _share
 from polyrule.evaluation.statistics import Interval, LearnerComparison, compare_learners, mean_interval
 
+_FIRST = ("data", "split", "learner", "family", "measure", "status", *MEASURES)
 _NOT_TIDY = ("counts", "versions", "traceback")
 
 
@@ -143,15 +144,8 @@ def _with_conventions(row: Row, spec: ExperimentSpec) -> Row:
 
 
 def _tidy(row: Row) -> Row:
-    flat = {key: value for key, value in row.items() if key not in _NOT_TIDY}
+    names = [name for name in _FIRST if name in row] + sorted(row.keys() - {*_FIRST, *_NOT_TIDY})
     return {
-        key: json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else value
-        for key, value in sorted(flat.items(), key=lambda item: _column_order(item[0]))
+        name: json.dumps(row[name], sort_keys=True) if isinstance(row[name], (dict, list)) else row[name]
+        for name in names
     }
-
-
-_FIRST: Sequence[str] = ("data", "split", "learner", "family", "measure", "status", *MEASURES)
-
-
-def _column_order(name: str) -> tuple[int, str]:
-    return (_FIRST.index(name), "") if name in _FIRST else (len(_FIRST), name)

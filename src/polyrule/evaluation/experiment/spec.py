@@ -186,7 +186,7 @@ def parse_spec(
         workers=top.integer("workers", 1, least=1),
         python_path=tuple(str((folder / entry).resolve()) for entry in top.texts("python_path")),
         scores=_score_options(Fields(top.table("scores"), f"{where}: [scores]")),
-        measures=_measures(top, "measures", ExperimentSpec.measures, where),
+        measures=_measures(top, ExperimentSpec.measures),
         comparisons=tuple(
             _comparison(Fields(entry, f"{where}: [[comparison]] number {n}"), data, learners)
             for n, entry in _tables(top, "comparison", required=False)
@@ -293,7 +293,7 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
         name=fields.text("name", "comparison"),
         data=tuple(fields.texts("data", known_data)),
         learners=tuple(fields.texts("learners", known_learners)),
-        measures=_measures(fields, "measures", ("micro_f1",), fields.where),
+        measures=_measures(fields, ("micro_f1",)),
         alpha=fields.number("alpha", 0.05),
     )
     for kind, given, known in (("data set", spec.data, known_data), ("learner", spec.learners, known_learners)):
@@ -304,11 +304,11 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
     return spec
 
 
-def _measures(fields: Fields, name: str, default: tuple[str, ...], where: str) -> tuple[str, ...]:
-    measures = tuple(fields.texts(name, default))
+def _measures(fields: Fields, default: tuple[str, ...]) -> tuple[str, ...]:
+    measures = tuple(fields.texts("measures", default))
     for measure in measures:
         if measure not in MEASURES:
-            raise OptionError(f"{where}: unknown measure {measure!r}: choose from {', '.join(MEASURES)}")
+            raise OptionError(f"{fields.where}: unknown measure {measure!r}: choose from {', '.join(MEASURES)}")
     return measures
 
 
