@@ -89,3 +89,13 @@ def test_a_model_that_a_rule_per_label_beats_is_named():
     warning = compare_with_baseline(Y, Y, half, tables=(X, X)).warning
     assert warning is not None
     assert warning.startswith("the model is no better than a simple model")
+
+
+def test_simple_models_leave_out_labels_that_are_not_known():
+    table = Table.from_array([[0.0], [0.0], [0.0], [1.0], [1.0]])
+    known = np.array([[1.0, 0], [np.nan, 0], [np.nan, 0], [0, 1], [0, 1]])
+    filled = np.where(np.isnan(known), 1, known)
+    comparison = compare_with_baseline(known, filled, filled, tables=(table, table))
+    assert (
+        comparison.others["label set"]["subset_accuracy"] == 2 / 5
+    )  # of complete label sets, the second alone is most

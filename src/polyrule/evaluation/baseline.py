@@ -192,8 +192,9 @@ def compare_with_baseline(
     constant = majority.predict(np.zeros((known_labels(Y_true)[0].shape[0], 1)))
     others = {}
     if tables is not None:
-        present = known_labels(Y_train)[0].toarray().astype(np.uint8)
-        found = simple_predictions(tables[0], present, tables[1])
+        present, unknown = known_labels(Y_train)
+        truth = (present if unknown is None else present + UNKNOWN * unknown).toarray().astype(np.uint8)
+        found = simple_predictions(tables[0], truth, tables[1])
         others = {name: score(Y_true, found[name], label_names, zero_division) for name in _SHORT}
     return BaselineComparison(
         model=score(Y_true, Y_pred, label_names, zero_division),

@@ -5,9 +5,12 @@ import sys
 import textwrap
 import time
 
+import numpy as np
 import pytest
 
+from polyrule.evaluation.confusion import count
 from polyrule.evaluation.experiment import RowStore, StoreError
+from polyrule.evaluation.experiment.one_run import counts_to_json
 
 
 def test_rows_come_back_as_they_were(tmp_path):
@@ -28,6 +31,39 @@ def test_a_broken_row_is_named(tmp_path):
     (store.row_directory / "bad.json").write_text("[1]")
     with pytest.raises(StoreError, match="not a table"):
         store.rows()
+
+
+def _counted():
+    """The row of a run in whose test part one example has no known label, and another lacks one."""
+    truth = np.array([[1, 0], [np.nan, np.nan], [0, np.nan]])
+    return {"status": "ok", "counts": counts_to_json(count(truth, [[1, 1], [1, 1], [0, 1]]))}
+
+
+def test_rows_with_unknown_labels_come_back(tmp_path):
+    store = RowStore(tmp_path)
+    store.add("a", _counted())
+    assert store.read_run("a") == _counted()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"known": [2]},
+        {"known": [3, 1]},  # of an example that is in no group
+        {"known": [0, 1], "tp": [0, 0]},  # fewer than there are in groups
+        {"known": "2, 1"},
+        {"tp": [3, 0]},  # more than are known
+        {"example_groups": []},
+        {"example_groups": [[0, 0, 0, 4]]},
+        {"examples": 1},
+    ],
+)
+def test_counts_of_known_labels_that_do_not_fit_are_refused(tmp_path, change):
+    row, store = _counted(), RowStore(tmp_path)
+    row["counts"] |= change
+    store.add("a", row)
+    with pytest.raises(StoreError, match=r"a\.json holds counts that do not fit together"):
+        store.read_run("a")
 
 
 def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path):

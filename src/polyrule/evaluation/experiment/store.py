@@ -15,6 +15,7 @@ from polyrule.names import visible
 
 Row = dict[str, Any]
 _LARGEST = 2**53
+_PER_LABEL = ("tp", "fp", "fn")
 #: what tables and figures calculate with
 _NUMBERS = frozenset(
     (
@@ -128,14 +129,7 @@ def _problem(row: Row) -> str:
     counts = row.get("counts")
     if not isinstance(counts, dict) or not _is_count(counts.get("examples")):
         return "lacks what was counted ('counts')"
-    labels = {len(counts[name]) for name in ("tp", "fp", "fn") if _are_counts(counts.get(name))}
-    groups: Any = counts.get("example_groups")
-    whole = isinstance(groups, list) and all(_are_counts(group) and len(group) == 4 for group in groups)
-    if len(labels) != 1 or not all(_are_counts(counts.get(name)) for name in ("tp", "fp", "fn")) or not whole:
-        return "holds counts that do not fit together"
-    right, wrong, missed = (counts[name] for name in ("tp", "fp", "fn"))
-    most = max((sum(cells) for cells in zip(right, wrong, missed, strict=True)), default=None)
-    if most is None or not most <= counts["examples"] == sum(group[3] for group in groups) or not counts["examples"]:
+    if not _fit_together(counts):
         return "holds counts that do not fit together"
     for name, value in row.items():
         if name in _NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
@@ -143,6 +137,24 @@ def _problem(row: Row) -> str:
         if name in _NUMBERS and isinstance(value, int) and abs(value) > _LARGEST:
             return f"holds a number under {name!r} that is too large"
     return ""
+
+
+def _fit_together(counts: dict[str, Any]) -> bool:
+    """Whether no label has more examples than are known, and each example with a known label is in one group."""
+    groups, examples = counts.get("example_groups"), counts["examples"]
+    columns: list[Any] = [counts.get(name) for name in _PER_LABEL]
+    if "known" in counts:
+        columns.append(counts["known"])
+    if not all(map(_are_counts, columns)) or len({len(column) for column in columns}) != 1 or not columns[0]:
+        return False
+    if not isinstance(groups, list) or not all(_are_counts(group) and len(group) == 4 for group in groups):
+        return False
+    known = counts.get("known", [examples] * len(columns[0]))
+    grouped = sum(group[3] for group in groups)
+    # an example with no known label is in no group
+    whole = max(known) <= grouped <= min(examples, sum(known)) if "known" in counts else grouped == examples
+    cells = zip(*columns[:3], known, strict=True)
+    return whole and grouped > 0 and max(known) <= examples and all(sum(cell[:3]) <= cell[3] for cell in cells)
 
 
 def _is_count(value: Any) -> bool:
