@@ -70,6 +70,19 @@ Members::Members(const Columns& columns, const State& state, bool label_conditio
   records_.assign(state.rows * stride_, 0);
   if (all_in_records()) fill_records(columns);
   else fill_lists(columns);
+  keeps_last_ = label_conditions && state.rows >= limits.kept_rows;
+  if (!keeps_last_) return;
+  first_vector_ = first_label_ / kVector;
+  last_vector_ = whole_vectors(first_label_ + 2 * labels_) / kVector;
+  last_.assign(state.rows * last_stride(), 0);
+  last_rows_ = Bits(state.rows);
+}
+
+void Members::begin_sets() {
+  if (!keeps_last_) return;
+  for_each_bit(last_rows_, [&](std::size_t i) { std::fill_n(&last_[i * last_stride()], last_stride(), Word{0}); });
+  last_rows_.clear();
+  sets_before_ = state_.now().sets;
 }
 
 // Conditions that cover most rows come first, those on features that cover few come last, so that whole vectors of them
@@ -138,7 +151,8 @@ void Members::fill_records(const Columns& columns) {
     }
     for (std::size_t p = where.first; p < where.last; ++p) flip(column.row_at(p));
     for (std::size_t w = 0; w < words_for(rows); ++w)
-      for_each_bit(bits[w], w * 64, [&](std::size_t i) { put(i, number); });
+      for_each_bit(bits[w], w * 64,
+                   [&](std::size_t i) { records_[i * stride_ + number / 64] |= Word{1} << number % 64; });
   }
 }
 
@@ -178,8 +192,27 @@ void Members::fill_lists(const Columns& columns) {
 
 template <class Counter>
 void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts, bool in_classes) const {
-  const std::size_t recorded = std::min(vectors, listed_from_ / kVector);
   std::fill(counts, counts + vectors * kVector, Counter(0));
+  const std::size_t recorded = std::min(vectors, listed_from_ / kVector);
+  if (recorded > 0) count_records(records_.get(), stride_, rows, recorded, counts, in_classes);
+  if (vectors * kVector > listed_from_) count_listed(rows, counts, in_classes);
+}
+
+template <class Counter>
+void Members::add_last(const std::vector<Row>& rows, Counter* counts, bool in_classes) const {
+  if (rows.empty()) return;
+  const std::size_t vectors = last_vector_ - first_vector_;
+  std::vector<Counter> sums(vectors * kVector);
+  count_records(last_.get(), last_stride(), rows, vectors, sums.data(), in_classes);
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    counts[first_vector_ * kVector + k] = static_cast<Counter>(counts[first_vector_ * kVector + k] + sums[k]);
+}
+
+// Adds the weight of the given rows by bit of their records to counts that are 0.
+template <class Counter>
+void Members::count_records(const Word* records, std::size_t stride, const std::vector<Row>& rows, std::size_t vectors,
+                            Counter* counts, bool in_classes) const {
+  if (rows.empty()) return;
   std::vector<std::uint16_t> some;
   std::vector<Row> chosen;
   const auto add = [&](std::span<const Row> of, Counter factor) {
@@ -187,17 +220,17 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
       const std::size_t size = std::min(of.size() - from, kMostAtOnce);
       if constexpr (sizeof(Counter) == 2)
         if (state_.unit) {  // all in one go
-          tally(records_.get(), stride_, of.data() + from, size, recorded, counts);
+          tally(records, stride, of.data() + from, size, vectors, counts);
           continue;
         }
-      some.resize(recorded * kVector);
-      tally(records_.get(), stride_, of.data() + from, size, recorded, some.data());
+      some.resize(vectors * kVector);
+      tally(records, stride, of.data() + from, size, vectors, some.data());
       add_times(some.data(), factor, some.size(), counts);
     }
   };
-  if (state_.unit || rows.empty()) {
-    if (recorded > 0) add(rows, 1);
-  } else if (in_classes && recorded > 0) {
+  if (state_.unit) {
+    add(rows, 1);
+  } else if (in_classes) {
     std::vector<std::size_t> ends(classes_.counted.size() + 1, 0);  // first where each class begins, then where it ends
     for (const Row row : rows) ++ends[classes_.of_row[row] + 1];
     for (std::size_t c = 1; c < ends.size(); ++c) ends[c] += ends[c - 1];
@@ -206,7 +239,7 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
     for (std::size_t c = 0, from = 0; c + 1 < ends.size(); from = ends[c++])
       add(std::span(chosen).subspan(from, ends[c] - from), static_cast<Counter>(classes_.counted[c]));
   } else {
-    for (std::size_t bit = 0; bit < state_.planes.size() && recorded > 0; ++bit) {
+    for (std::size_t bit = 0; bit < state_.planes.size(); ++bit) {
       chosen.resize(rows.size());
       std::size_t size = 0;
       for (const Row row : rows) {  // nobody can predict the bits: no branch
@@ -217,7 +250,6 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
       add(chosen, static_cast<Counter>(Counter{1} << bit));
     }
   }
-  if (vectors * kVector > listed_from_) count_listed(rows, counts, in_classes);
 }
 
 template <class Counter>
@@ -270,5 +302,7 @@ Count Members::count_among(std::size_t number, const Word* among) const {
 
 template void Members::count<std::uint16_t>(const std::vector<Row>&, std::size_t, std::uint16_t*, bool) const;
 template void Members::count<std::uint32_t>(const std::vector<Row>&, std::size_t, std::uint32_t*, bool) const;
+template void Members::add_last<std::uint16_t>(const std::vector<Row>&, std::uint16_t*, bool) const;
+template void Members::add_last<std::uint32_t>(const std::vector<Row>&, std::uint32_t*, bool) const;
 
 }  // namespace polyrule

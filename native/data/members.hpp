@@ -48,11 +48,24 @@ class Members {
     return features_[number < first_label_ ? number : number - 2 * labels_];
   }
 
+  // A rule is about to set labels.
+  void begin_sets();
   // These of the 64 rows from w * 64 on have the label set now.
   void set_label(std::size_t label, int value, std::size_t w, Word rows) {
     if (labels_ == 0) return;
-    for_each_bit(rows, w * 64, [&](std::size_t i) { put(i, number_of(label, value)); });
+    const std::size_t number = number_of(label, value);
+    for_each_bit(rows, w * 64, [&](std::size_t i) {
+      records_[i * stride_ + number / 64] |= Word{1} << number % 64;
+      if (keeps_last_) last_[i * last_stride() + number / 64 - first_vector_ * 4] |= Word{1} << number % 64;
+    });
+    if (keeps_last_) last_rows_.data()[w] |= rows;
   }
+  // Whether the last rule alone has set labels since: then the rows it did that on, and what it has added to counts of
+  // some of these.
+  bool is_last(const Stamp& stamp) const { return keeps_last_ && stamp.sets == sets_before_; }
+  const Bits& last_rows() const { return last_rows_; }
+  template <class Counter>
+  void add_last(const std::vector<Row>& rows, Counter* counts, bool in_classes) const;
 
   // The weight of the given rows by condition, for the first `vectors` vectors.
   template <class Counter>
@@ -75,7 +88,10 @@ class Members {
   void number_conditions(const Columns& columns, bool label_conditions, bool sparse);
   void fill_records(const Columns& columns);
   void fill_lists(const Columns& columns);
-  void put(std::size_t row, std::size_t number) { records_[row * stride_ + number / 64] |= Word{1} << number % 64; }
+  std::size_t last_stride() const { return (last_vector_ - first_vector_) * 4; }
+  template <class Counter>
+  void count_records(const Word* records, std::size_t stride, const std::vector<Row>& rows, std::size_t vectors,
+                     Counter* counts, bool in_classes) const;
   template <class Counter>
   void count_listed(const std::vector<Row>& rows, Counter* counts, bool in_classes) const;
 
@@ -86,6 +102,11 @@ class Members {
   std::vector<Where> where_;
   BitMatrix features_;
   LineArray<Word> records_;
+  // The part of each row's record that is new since the last rule, of the vectors in which conditions on labels are.
+  bool keeps_last_ = false;
+  std::size_t first_vector_ = 0, last_vector_ = 0, sets_before_ = 0;
+  LineArray<Word> last_;
+  Bits last_rows_;
   // By row, the numbers of its listed conditions; a column's missing rows have a counter behind the conditions.
   std::vector<std::uint32_t> first_, listed_;
   struct Block {

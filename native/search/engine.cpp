@@ -26,6 +26,7 @@ Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Lim
 
 Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
                        const StopThreshold& threshold, bool keep_covered) {
+  members_.begin_sets();
   return state_.commit(cover, head, form_.scope == Scope::full, form_.negative, threshold, keep_covered,
                        [&](std::size_t label, int value, std::size_t w, Word rows) {
                          members_.set_label(label, value, w, rows);

@@ -63,7 +63,10 @@ class LabelCounts {
     const Counter* const present = part == Part::absent ? counts(label, Part::present) : nullptr;
     const std::size_t words = state_.working.words(), vectors = members_.vectors();
     if (!kept.stamp.working) kept.part = Bits(state_.rows), kept.counts.assign(members_.counters(), 0);
-    std::vector<Row> gone, fresh;
+    // What the last rule has set is known for all conditions on labels together; else each is counted by itself.
+    const std::size_t tested = members_.has_labels() ? change.sets.size() : 0;
+    const bool is_last = tested > 0 && members_.is_last(kept.stamp);
+    std::vector<Row> gone, fresh, last;
     std::size_t size = 0, others = 0;
     const auto rest = [&](std::size_t w) {
       const Word also = present ? part_rows(state_, label, Part::present, w) : 0;
@@ -73,16 +76,18 @@ class LabelCounts {
       const Word now = state_.working.data()[w] & part_rows(state_, label, part, w), before = kept.part.data()[w];
       list(before & ~now, w, gone);
       list(now & ~before, w, fresh);
+      if (is_last) list(members_.last_rows().data()[w] & before, w, last);
       kept.part.data()[w] = now;
       size += static_cast<std::size_t>(std::popcount(now));
       others += static_cast<std::size_t>(std::popcount(rest(w)));
     }
     kept.stamp = state_.now();
-    const std::size_t tested = members_.has_labels() ? change.sets.size() : 0;
-    if ((gone.size() + fresh.size()) * vectors + tested * words < std::min(size, others) * vectors) {
+    const std::size_t all = std::min(size, others) * vectors, moved = (gone.size() + fresh.size()) * vectors;
+    if (moved + tested * words < all || (is_last && moved + last.size() * vectors < all)) {
       add(gone, true, kept.counts);
       add(fresh, false, kept.counts);
-      for (std::size_t i = 0; i < tested; ++i)
+      if (is_last) members_.add_last(last, kept.counts.get(), in_classes_);
+      for (std::size_t i = 0; i < tested && !is_last; ++i)
         for (int value = 0; value < 2; ++value) {
           const std::size_t number = members_.number_of(change.sets[i], value);
           const Word* const among = kept.part.data();

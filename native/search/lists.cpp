@@ -84,9 +84,13 @@ std::vector<Count> ListSearch::sum_labels(const Node& node, const Records& recor
   LineArray<Counter> counts;
   counts.resize(sums.size());
   for (std::uint32_t bit = 0; most >> bit != 0; ++bit) {
-    std::vector<Row> some;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (numbers[i] >> bit & 1) some.push_back(node.rows[i]);
+    std::vector<Row> some(numbers.size());
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {  // nobody can predict the bits: no branch
+      some[size] = node.rows[i];
+      size += numbers[i] >> bit & 1;
+    }
+    some.resize(size);
     members_.count(some, members_.vectors(), counts.get());
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += Count(counts[k]) << bit;
   }
@@ -99,27 +103,18 @@ template <class Counter>
 void ListSearch::offer_pure(const Watch& watch, const Node& node, const Records& records, Store<Counter>& store,
                             Shortlist& best) {
   store.sizes.follow(members_, node, min_coverage_, false);
-  std::vector<Word> pure(2 * records.words(), 0), all = pure;
+  std::vector<Word> pure(2 * records.words(), 0);
   std::vector<NodeLabel> mixed;
   for (const NodeLabel& label : node.labels) {
-    const bool is_mixed = label.kinds[0] > 0 && label.kinds[1] > 0;
-    if (is_mixed) mixed.push_back(label);
-    for (int v = 0; v < 2; ++v)
-      if (label.usable(v)) {
-        const std::size_t word = (v ? 0 : records.words()) + label.label / 64;
-        all[word] |= Word{1} << label.label % 64;
-        if (!is_mixed) pure[word] |= Word{1} << label.label % 64;
-      }
+    if (label.kinds[0] > 0 && label.kinds[1] > 0) mixed.push_back(label);
+    else
+      for (int v = 0; v < 2; ++v)
+        if (label.usable(v)) pure[(v ? 0 : records.words()) + label.label / 64] |= Word{1} << label.label % 64;
   }
   std::vector<Count> totals = sum_labels<Counter>(node, records, pure);
-  const std::vector<Count> bounds = mixed.empty() ? totals : sum_labels<Counter>(node, records, all);
-  std::vector<std::uint32_t> open;
-  for (std::uint32_t k = 0; k < members_.size(); ++k)
-    if (store.sizes.get()[k] > 0 && bounds[k] >= best.least_tp()) open.push_back(k);
-  if (open.empty()) return;
   purify(watch, node, mixed, store, totals);
-  for (const std::uint32_t k : open)
-    if (totals[k] >= best.least_tp()) best.offer({{1, 1}, totals[k], members_[k]});
+  for (std::uint32_t k = 0; k < members_.size(); ++k)
+    if (store.sizes.get()[k] > 0 && totals[k] >= best.least_tp()) best.offer({{1, 1}, totals[k], members_[k]});
 }
 
 // Adds the true positives of labels that have one value only under a condition, label by label.
