@@ -106,6 +106,22 @@ class RuleList(RuleModel[Rule]):
         """Probability that each label is present, by who set it: a row per rule, the last for nobody."""
         return prediction.chance_table(self)
 
+    @cached_property
+    def heads(self) -> tuple[dict[int, int], ...]:
+        """Value of every label that a rule sets, per rule; of a full list, that is every label."""
+        said = ({literal.label: literal.value for literal in rule.head} for rule in self.rules)
+        absent = dict.fromkeys(range(len(self.label_names)), 0) if self.full else {}
+        return tuple(absent | head for head in said)
+
+    @cached_property
+    def writers(self) -> tuple[list[int], ...]:
+        """Rules that set a label, per label."""
+        found: tuple[list[int], ...] = tuple([] for _ in self.label_names)
+        for number, head in enumerate(self.heads):
+            for label in head:
+                found[label].append(number)
+        return found
+
     @overload
     def __getitem__(self, index: int) -> Rule: ...
 

@@ -153,9 +153,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
             if isinstance(condition, LabelCondition):
                 label = condition.label
                 mine &= ~unset[label] & (present[label] if condition.value else ~present[label])
-        head = {literal.label: literal.value for literal in rule.head}
-        if model.full:
-            head = dict.fromkeys(range(width), 0) | head
+        head = model.heads[number]
         labels = sorted(head)
         newly = mine & unset[labels]
         says = np.array([head[label] for label in labels], dtype=bool)

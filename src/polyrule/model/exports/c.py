@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import c_body, head_of
+from polyrule.model.exports.condition_code import c_body
 from polyrule.model.exports.quoting import c_identifier, c_string, rule_comment
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
@@ -136,7 +136,7 @@ def _rule_lines(model: RuleList, index: int) -> list[str]:
         f"  if ({c_body(rule.body, model.features)}) {{",
         "    fresh = 0;",
     ]
-    lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in head_of(model, rule).items()]
+    lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in model.heads[index].items()]
     if rule.stop:
         lines.append("    if (fresh) return;")
     return [*lines, "  }"]

@@ -23,9 +23,7 @@ from polyrule.model.rule import (
     LabelCondition,
     MissingCondition,
     NumericCondition,
-    Rule,
 )
-from polyrule.model.rule_list import RuleList
 
 Features = Sequence[Feature]
 
@@ -35,12 +33,6 @@ _BOOLEAN = ("False", "True")
 def columns_of(features: Features, used: Sequence[int]) -> list[str]:
     """Return the columns that a row must have; several features may be read from one column of dates."""
     return list(dict.fromkeys(features[j].column for j in used))
-
-
-def head_of(model: RuleList, rule: Rule) -> dict[int, int]:
-    """Return what a rule sets, by label; a full list sets what its heads leave out to 0."""
-    head = {literal.label: literal.value for literal in rule.head}
-    return {label: head.get(label, 0) for label in range(len(model.label_names))} if model.full else head
 
 
 def _names(condition: FeatureCondition, feature: Feature) -> list[str]:

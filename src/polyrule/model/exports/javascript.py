@@ -5,7 +5,6 @@ from __future__ import annotations
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
     columns_of,
-    head_of,
     javascript_body,
     javascript_helpers,
     javascript_read,
@@ -129,7 +128,7 @@ def _list(model: RuleList, names: list[str], helpers: str, reads: list[str]) -> 
 
 def _rule_lines(model: RuleList, index: int) -> list[str]:
     rule = model.rules[index]
-    call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in head_of(model, rule).items())}])"
+    call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in model.heads[index].items())}])"
     test = javascript_body(rule.body, model.features)
     action = f"if ({call}) return y;" if rule.stop else f"{call};"
     return [f"    // {rule_comment(model, index)}", f"    if ({test}) {{", f"      {action}", "    }"]

@@ -34,8 +34,8 @@ class _ListGraph:
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
         self.chances = graph.rows(model.chances[-1])
         self.active = graph.rows(np.ones(1, dtype=bool))
-        for rule, chances in zip(model.rules, model.chances, strict=False):
-            self._apply(rule, chances)
+        for rule, head, chances in zip(model.rules, model.heads, model.chances, strict=False):
+            self._apply(rule, head, chances)
 
     def to_bytes(self) -> bytes:
         graph = self.graph
@@ -43,13 +43,11 @@ class _ListGraph:
         graph.output("probabilities", self.chances, "float64")
         return graph.to_bytes("A multi-label rule list, exported by polyrule.")
 
-    def _apply(self, rule: Rule, chances: Floats) -> None:
-        graph, width = self.graph, len(self.model.label_names)
+    def _apply(self, rule: Rule, head: dict[int, int], chances: Floats) -> None:
+        graph = self.graph
         fires = graph.every([self.active, *(self._condition(condition) for condition in rule.body)])
-        values = np.zeros(width, dtype=bool)
-        mask = np.full(width, self.model.full)
-        for literal in rule.head:
-            mask[literal.label], values[literal.label] = True, bool(literal.value)
+        labels = range(len(self.model.label_names))
+        mask, values = (np.array([head.get(label, -1) >= least for label in labels]) for least in (0, 1))
         reached = graph.add("And", str(fires), graph.constant(mask.reshape(1, -1)))
         newly = graph.add("And", reached, graph.add("Not", self.assigned))
         # Runtimes have no choice between Booleans, so it is written out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import columns_of, head_of, python_body, python_helpers, python_read
+from polyrule.model.exports.condition_code import columns_of, python_body, python_helpers, python_read
 from polyrule.model.exports.quoting import python_string, rule_comment
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -101,7 +101,7 @@ def _list(model: RuleList, names: list[str], helpers: str, reads: list[str]) -> 
 
 def _rule_lines(model: RuleList, index: int) -> list[str]:
     rule = model.rules[index]
-    pairs = "".join(f"({label}, {value}), " for label, value in head_of(model, rule).items())
+    pairs = "".join(f"({label}, {value}), " for label, value in model.heads[index].items())
     call = f"_set(y, ({pairs}))"
     lines = [f"    # {rule_comment(model, index, unicode=True)}"]
     indent = "    "

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from polyrule.errors import OptionError
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import head_of, sql_read, sql_test
+from polyrule.model.exports.condition_code import sql_read, sql_test
 from polyrule.model.exports.quoting import rule_comment, sql_name, sql_number
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition
@@ -80,13 +80,7 @@ class _Plan:
     """Which rule is computed at which level, and how."""
 
     def __init__(self, model: RuleList) -> None:
-        self.model = model
-        width = len(model.label_names)
-        self.heads = [head_of(model, rule) for rule in model.rules]
-        self.writers: list[list[int]] = [[] for _ in range(width)]
-        for number, head in enumerate(self.heads):
-            for label in head:
-                self.writers[label].append(number)
+        self.model, self.heads, self.writers = model, model.heads, model.writers
         self.stops = [number for number, rule in enumerate(model.rules) if rule.stop]
         self.levels = self._levels()
 
