@@ -290,8 +290,8 @@ class Rule:
     def __str__(self) -> str:
         head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)
         body = ", ".join(map(_sketch, self.body)) or "true"
-        marks = ["stop"] * self.stop + [self.origin] * (self.origin != "learned")
-        return f"{head} <- {body}   (TP {self.tp:.9g}, FP {self.fp:.9g})" + (f" [{', '.join(marks)}]" if marks else "")
+        marks = f" [{self.marks}]" if self.marks else ""
+        return f"{head} <- {body}   (TP {self.tp:.9g}, FP {self.fp:.9g}){marks}"
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"
@@ -301,10 +301,14 @@ class Rule:
 
         # positions of labels and features: their names are kept by the list the rule stands in
         head, _, rest = str(self).partition(" <- ")
-        marks = ", ".join(["stop"] * self.stop + [self.origin] * (self.origin != "learned"))
         expected = "" if self.expected is None else format_share(self.expected)
-        row = [head, rest.partition("   (")[0], format_number(self.tp), format_number(self.fp), expected, marks]
+        row = [head, rest.partition("   (")[0], format_number(self.tp), format_number(self.fp), expected, self.marks]
         return html_table(["head", "body", "TP", "FP", "expect", ""], [row])
+
+    @property
+    def marks(self) -> str:
+        """Whether the rule stops, and who made it where that was not the learner: what stands in brackets behind it."""
+        return ", ".join(["stop"] * self.stop + [self.origin] * (self.origin != "learned"))
 
     @property
     def tp(self) -> float:
@@ -412,3 +416,6 @@ class WeightedRule:
     def is_multi_label(self) -> bool:
         """Whether the rule weighs more than one label."""
         return len(self.head) > 1
+
+
+EitherRule = Rule | WeightedRule

@@ -15,7 +15,6 @@ from scipy.special import expit
 from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.model import ensemble_printing as printing
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.cells import Grid
 from polyrule.model.conditions import fits, with_gaps
@@ -23,8 +22,10 @@ from polyrule.model.decisions import Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
 from polyrule.model.grouping import Body, joined_bodies
+from polyrule.model.model_printing import ensemble_lines
 from polyrule.model.narrowing import fit_to, one_example, used_features
 from polyrule.model.parsing import parse_weighted
+from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
 from polyrule.model.rule import Entry, WeightedRule, size_of
 from polyrule.model.rule_model import RuleModel, labelled
@@ -69,6 +70,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     """
 
     KIND: ClassVar[str] = "rule-ensemble"
+    FACTS: ClassVar[tuple[str, ...]] = ("covers",)
 
     intercepts: tuple[float, ...]
     decision: Decision
@@ -121,45 +123,24 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def __getitem__(self, index: int) -> WeightedRule:
         return self.rules[index]
 
-    def __str__(self) -> str:
-        return printing.format_ensemble(self)
-
-    def _repr_html_(self) -> str:
-        return printing.html_ensemble(self)
-
     @property
     def is_scorecard(self) -> bool:
         """Whether all weights and intercepts are whole points."""
         numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
         return all(float(number).is_integer() for number in numbers)
 
-    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-        """Return the ensemble as text, one rule per line, then what each label starts from and needs.
+    def record(self, rule: WeightedRule) -> dict[str, Any]:
+        """Return what a record of a rule has besides what it says."""
+        weights = {f"weight {self.label_names[entry.label]}": entry.weight for entry in rule.head}
+        return {"coverage": rule.coverage, **weights}
 
-        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
-        cover other training examples.
-        """
-        return printing.format_ensemble(self, numbers=numbers, counts=counts, digits=digits)
+    def facts(self, rule: WeightedRule) -> tuple[str, ...]:
+        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
+        return ("" if rule.coverage is None else format_coverage(rule.coverage),)
 
-    def format_rule(self, index: int, *, counts: bool = True) -> str:
-        """Return one rule as text."""
-        return printing.format_weighted_rule(self.rules[index], self.features, self.label_names, counts=counts)
-
-    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
-        """One plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
-        features, names = self.features, self.label_names
-        return [
-            {
-                "rule": number,
-                "head": printing.format_weighted_head(rule, names, digits),
-                "body": printing.format_conditions(rule, features, names, digits),
-                "labels": len(rule.head),
-                "conditions": size_of(rule.body),
-                "coverage": rule.coverage,
-                **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
-            }
-            for number, rule in enumerate(self.rules, start=1)
-        ]
+    def decision_lines(self, digits: int | None = None) -> list[str]:
+        """Say what each label starts from and what it needs."""
+        return ensemble_lines(self, digits)
 
     def statistics(self) -> dict[str, float]:
         """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""

@@ -18,6 +18,7 @@ from polyrule.model.conditions import fits
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, joined, split_bodies, with_name
+from polyrule.model.model_printing import list_lines
 from polyrule.model.narrowing import one_example, used_features
 from polyrule.model.parsing import parse_rule
 from polyrule.model.printing import as_printed
@@ -30,7 +31,6 @@ from polyrule.model.rule import (
     Rule,
     group_of,
     plain_conditions,
-    size_of,
 )
 from polyrule.model.rule_model import RuleModel, labelled
 
@@ -76,6 +76,7 @@ class RuleList(RuleModel[Rule]):
     """
 
     KIND: ClassVar[str] = "rule-list"
+    FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
 
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
@@ -132,20 +133,6 @@ class RuleList(RuleModel[Rule]):
         """Return one rule, or for a slice the list of these rules alone."""
         return replace(self, rules=self.rules[index]) if isinstance(index, slice) else self.rules[index]
 
-    def __str__(self) -> str:
-        return printing.format_list(self)
-
-    def _repr_html_(self) -> str:
-        return printing.html_list(self)
-
-    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-        """Return the list as text, one rule per line; see `polyrule.model.printing.format_list`."""
-        return printing.format_list(self, numbers=numbers, counts=counts, digits=digits)
-
-    def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
-        """Return one rule as text."""
-        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts, digits=digits)
-
     def statistics(self) -> dict[str, float]:
         """Count what a list is made of.
 
@@ -188,26 +175,33 @@ class RuleList(RuleModel[Rule]):
             "hand_made": sum(rule.origin != "learned" for rule in rules),
         }
 
-    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
-        """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
-        features, names = self.features, self.label_names
-        return [
-            {
-                "rule": number,
-                "head": printing.format_head(rule, names),
-                "body": printing.format_body(rule.body, features, names, digits),
-                "labels": len(rule.head),
-                "conditions": size_of(rule.body),
-                "tp": rule.tp,
-                "fp": rule.fp,
-                "expected": rule.expected,
-                "value": None if rule.value is None else float(rule.value),
-                "coverage": rule.coverage,
-                "stop": rule.stop,
-                "origin": rule.origin,
-            }
-            for number, rule in enumerate(self.rules, start=1)
-        ]
+    def record(self, rule: Rule) -> dict[str, Any]:
+        """Return what a record of a rule has besides what it says."""
+        return {
+            "tp": rule.tp,
+            "fp": rule.fp,
+            "expected": rule.expected,
+            "value": None if rule.value is None else float(rule.value),
+            "coverage": rule.coverage,
+            "stop": rule.stop,
+            "origin": rule.origin,
+        }
+
+    def facts(self, rule: Rule) -> tuple[str, ...]:
+        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
+        expected = "" if rule.expected is None else printing.format_share(rule.expected)
+        origin = "" if rule.origin == "learned" else rule.origin
+        return (
+            printing.format_count(rule.tp),
+            printing.format_count(rule.fp),
+            expected,
+            "stop" * rule.stop,
+            origin,
+        )
+
+    def decision_lines(self, digits: int | None = None) -> list[str]:
+        """Say what holds for labels that no rule sets."""
+        return list_lines(self)
 
     def constants(self) -> tuple[int, ...]:
         """Return the positions of the rules that make labels present for every example.

@@ -21,13 +21,14 @@ from polyrule.data.encode import read_target, to_table
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model import files
+from polyrule.model import files, printing
 from polyrule.model.cells import Grid
 from polyrule.model.flips import Flip, Search, smallest_flip
 from polyrule.model.grouping import Body, with_member, with_name, without_member
+from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
-from polyrule.model.rule import FeatureCondition
+from polyrule.model.rule import FeatureCondition, size_of
 
 AnyRule = TypeVar("AnyRule")
 
@@ -41,6 +42,7 @@ class RuleModel(Generic[AnyRule]):
     """
 
     KIND: ClassVar[str]
+    FACTS: ClassVar[tuple[str, ...]]
 
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
@@ -63,6 +65,37 @@ class RuleModel(Generic[AnyRule]):
     def __repr__(self) -> str:
         size = f"{len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels"
         return f"{type(self).__name__}({size})"
+
+    def __str__(self) -> str:
+        return self.format()
+
+    def _repr_html_(self) -> str:
+        return html_model(self)
+
+    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
+        """Return the model as text, one rule per line; see `polyrule.model.model_printing.format_model`.
+
+        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
+        cover other training examples.
+        """
+        return format_model(self, numbers=numbers, counts=counts, digits=digits)
+
+    def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
+        """Return one rule as text."""
+        rule: Any = self.rules[index]
+        return printing.format_rule(rule, self.features, self.label_names, counts=counts, digits=digits)
+
+    def constants(self) -> tuple[int, ...]:
+        """Return the positions of the rules that are told in one line, as what they say holds for every example."""
+        return ()
+
+    def shortfall(self) -> str:
+        """Say that the model is hardly better than the same labels for everyone; empty where that is not known."""
+        return ""
+
+    def decision_lines(self, digits: int | None = None) -> list[str]:
+        """Say what decides besides the rules."""
+        raise NotImplementedError
 
     def remove(self, index: int) -> Self:
         """Return the model without the rule at `index`; `refit` gives the other rules of an ensemble new weights."""
@@ -195,6 +228,25 @@ class RuleModel(Generic[AnyRule]):
 
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
         """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
+        rules: Sequence[Any] = self.rules
+        return [
+            {
+                "rule": number,
+                "head": printing.format_head(rule, self.label_names, digits),
+                "body": printing.format_conditions(rule, self.features, self.label_names, digits),
+                "labels": len(rule.head),
+                "conditions": size_of(rule.body),
+                **self.record(rule),
+            }
+            for number, rule in enumerate(rules, start=1)
+        ]
+
+    def record(self, rule: AnyRule) -> dict[str, Any]:
+        """Return what a record of a rule has besides what it says."""
+        raise NotImplementedError
+
+    def facts(self, rule: AnyRule) -> tuple[str, ...]:
+        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.model.ensemble_printing import format_ensemble, weighted_text
+from polyrule.model.printing import rule_text
 from polyrule.model.rule import Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report import label_graph
@@ -41,11 +41,11 @@ def summarise(
         },
         "statistics": {name: float(value) for name, value in statistics.items()},
         "rules": [
-            _rule(rule, number, runs, slots) | note_entry(model, rule, weighted_text)
+            _rule(rule, number, runs, slots) | note_entry(model, rule, rule_text)
             for number, rule in enumerate(model.rules)
         ],
         "graph": label_graph.summarise(map(signed_rule, model.rules), len(model.label_names)) if graph else None,
-        "text": format_ensemble(model),
+        "text": model.format(),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import shown_threshold
-from polyrule.model.printing import format_doubt, format_list, parts_0_from_1, rule_text
+from polyrule.model.printing import format_doubt, parts_0_from_1, rule_text
 from polyrule.model.rule import (
     Condition,
     GroupCondition,
@@ -49,7 +49,7 @@ def summarise(model: RuleList, runs: Sequence[Tally], slots: Mapping[int, int], 
         ],
         "always": list(model.constants()),
         "graph": label_graph.summarise(model.rules, len(model.label_names)) if graph else None,
-        "text": format_list(model),
+        "text": model.format(),
     }
 
 
