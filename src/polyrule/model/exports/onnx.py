@@ -11,6 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
+from polyrule.model.exports.condition_code import title
 from polyrule.model.exports.graph import Graph
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
@@ -41,7 +42,7 @@ class _ListGraph:
         graph = self.graph
         graph.output("labels", graph.add("Cast", self.present, to=7), "int64")  # 7: INT64
         graph.output("probabilities", self.chances, "float64")
-        return graph.to_bytes("A multi-label rule list, exported by polyrule.")
+        return graph.to_bytes(title(self.model))
 
     def _apply(self, rule: Rule, head: dict[int, int], chances: Floats) -> None:
         graph = self.graph
@@ -84,7 +85,7 @@ def _ensemble(model: RuleEnsemble) -> bytes:
     odds = graph.add("Mul", scores, graph.constant(np.array(model.unit, dtype=np.float64)))
     graph.output("probabilities", graph.add("Sigmoid", odds), "float64")
     graph.output("scores", scores, "float64")
-    return graph.to_bytes("Weighted multi-label rules, exported by polyrule.")
+    return graph.to_bytes(title(model))
 
 
 def _decide(graph: Graph, model: RuleEnsemble, scores: str) -> str:
