@@ -55,7 +55,7 @@ def summarise(model: RuleList, runs: Sequence[Tally], slots: Mapping[int, int], 
 
 def summarise_part(model: RuleList, result: Tally, part: Part) -> dict[str, Any]:
     """What running the list on one part showed: labels nobody set, and the curve."""
-    steps = curve(model, part.table, part.truth)
+    steps = curve(model, result)
     return {
         "unset": counts(result.unset).tolist(),
         "curve": {

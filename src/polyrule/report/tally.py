@@ -39,7 +39,7 @@ class Covers:
     @cached_property
     def judged(self) -> Words:
         """Examples of which at least one label is known."""
-        return np.asarray(np.bitwise_or.reduce(self.present | self.absent, axis=0, initial=0), dtype=np.uint64)
+        return union(self.present | self.absent)
 
     def condition(self, condition: InputCondition) -> Words:
         """Return the examples that satisfy a condition on features."""
@@ -111,7 +111,6 @@ class Tally:
         per, part = self.per_label, self.covers_of
         tp, fp, fn = (int(per[name].sum()) for name in ("tp", "fp", "fn"))
         known = int(counts(part.present).sum() + counts(part.absent).sum())
-        off = np.bitwise_or.reduce(self.wrong_cells, axis=0, initial=0)
         judged = count(part.judged)
         per_f1 = _shares(2 * per["tp"], 2 * per["tp"] + per["fp"] + per["fn"])
         return {
@@ -120,7 +119,7 @@ class Tally:
             "micro_precision": _share(tp, tp + fp),
             "micro_recall": _share(tp, tp + fn),
             "hamming_accuracy": 1 - _share(fp + fn, known) if known else 0.0,
-            "subset_accuracy": _share(count(part.judged & ~off), judged),
+            "subset_accuracy": _share(count(part.judged & ~union(self.wrong_cells)), judged),
         }
 
 
@@ -162,7 +161,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
         right[number, labels], wrong[number, labels] = counts(newly & agree), counts(newly & differ)
         unset[labels] &= ~mine
         present[labels] |= np.where(says[:, None], newly, np.uint64(0))
-        decided = np.bitwise_or.reduce(newly, axis=0)
+        decided = union(newly)
         fired.append(mine)
         covers[number], sets[number] = count(mine), count(decided)
         if rule.stop:
@@ -247,6 +246,11 @@ def pack(mask: Any) -> Words:
 def unpack(words: Words, rows: int) -> Bools:
     """Return the mask, or matrix of masks, that was packed."""
     return np.unpackbits(words.view(np.uint8), axis=-1, count=rows, bitorder="little").astype(bool)
+
+
+def union(rows: Words) -> Words:
+    """Return what is in any of the rows."""
+    return np.asarray(np.bitwise_or.reduce(rows, axis=0, initial=0), dtype=np.uint64)
 
 
 def count(words: Words) -> int:
