@@ -16,11 +16,11 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
-from polyrule.report import scoring
+from polyrule.report import model_summary, scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
-from polyrule.report.summary import MOST_UNTESTED, kind_of
+from polyrule.report.summary import MOST_UNTESTED
 from polyrule.report.tally import Covers, Tally, count, first, tally
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import rule_at, said
@@ -78,7 +78,7 @@ class Workbench:
         runs = self.tallies(model)
         used = used_features(model.rules)
         slots = {column: slot for slot, column in enumerate(used)}
-        entry = kind_of(model).summarise(model, runs, slots, graph=graph)
+        entry = model_summary.summarise(model, runs, slots, graph=graph)
         for index, rule in enumerate(entry["rules"]):
             text = said(model, index)
             rule |= {"text": text, "note": dict(notes.get(text, {}))}
