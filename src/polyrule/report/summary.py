@@ -174,12 +174,12 @@ def _model(
     simple: Sequence[scoring.SIMPLE],
     slots: dict[int, int],
 ) -> dict[str, Any]:
-    parts = []
-    for part, result, known in zip(inputs.parts, results, simple, strict=True):
-        entry = scoring.summarise(part, result.labels, known, inputs.label_names)
-        parts.append(entry | model_summary.summarise_part(model, result))
-    entry = {"name": name, "info": _info(model.info), "parts": parts}
-    entry |= model_summary.summarise(_roundable(model, inputs.parts), results, slots)
+    entry = {"name": name} | model_summary.summarise(_roundable(model, inputs.parts), results, slots)
+    parts = [
+        scoring.summarise(part, result.labels, known, inputs.label_names) | model_summary.summarise_part(model, result)
+        for part, result, known in zip(inputs.parts, results, simple, strict=True)
+    ]
+    entry |= {"info": _info(model.info), "parts": parts}
     entry["warnings"] = [
         *model_summary.warnings(model, results, inputs.parts),
         *_fit_warnings(model, inputs),
