@@ -26,6 +26,7 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
     SetCondition,
+    changed_tests,
     plain_conditions,
 )
 
@@ -339,9 +340,7 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
             return found
         return None if own is None else (max(own[0], found[0]), min(own[1], found[1]))
 
-    def changed(condition: Any) -> Any:
-        if isinstance(condition, GroupCondition):
-            return replace(condition, members=tuple(map(changed, condition.members)))
+    def changed(condition: FeatureCondition) -> FeatureCondition:
         if not isinstance(condition, NumericCondition) or features[condition.feature].is_stepped:
             return condition
         return replace(condition, between=gap(condition))
@@ -351,7 +350,7 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
         low, high = data.neighbours(place, -math.ulp(0.0)), data.neighbours(place, 1.0)
         return low is not None and high is not None and (low[0], high[1]) == (-math.inf, math.inf)
 
-    bodies = [tuple(map(changed, rule.body)) for rule in rules]
+    bodies = [changed_tests(rule.body, changed) for rule in rules]
     limits = [c for body in bodies for c in plain_conditions(body) if isinstance(c, NumericCondition)]
     tested = {condition.feature for condition in limits if condition.between == (0.0, 1.0)}
     flags = {index for index in tested if (features[index].flag or not also) and is_flag(index)}

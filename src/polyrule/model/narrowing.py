@@ -14,7 +14,7 @@ from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
-from polyrule.model.rule import Condition, GroupCondition, LabelCondition, plain_conditions
+from polyrule.model.rule import FeatureCondition, LabelCondition, changed_tests, plain_conditions
 
 
 def used_features(rules: Iterable[Any]) -> list[int]:
@@ -44,7 +44,11 @@ def narrow(model: Any) -> Any:
     if len(used) == len(model.features):
         return model
     place = {old: new for new, old in enumerate(used)}
-    rules = tuple(replace(rule, body=tuple(_moved(c, place) for c in rule.body)) for rule in model.rules)
+
+    def moved(test: FeatureCondition) -> FeatureCondition:
+        return replace(test, feature=place[test.feature])
+
+    rules = tuple(replace(rule, body=changed_tests(rule.body, moved)) for rule in model.rules)
     return replace(model, rules=rules, features=tuple(model.features[j] for j in used))
 
 
@@ -81,17 +85,6 @@ def fit_to(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
     known = table.feature_names if isinstance(table, Table) else None
     narrowed = narrow_with_dates(model, known) if dates else model.narrowed
     return narrowed, to_table(table, narrowed.features, others="skip")
-
-
-def _moved(condition: Condition, place: dict[int, int]) -> Condition:
-    match condition:
-        case LabelCondition():
-            return condition
-        case GroupCondition(members):
-            return replace(
-                condition, members=tuple(replace(member, feature=place[member.feature]) for member in members)
-            )
-    return replace(condition, feature=place[condition.feature])
 
 
 def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool = False) -> tuple[Any, Any]:

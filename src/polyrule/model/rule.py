@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -198,6 +198,32 @@ def group_of(body: Iterable[Condition]) -> GroupCondition | None:
     if len(groups) > 1:
         raise ModelError("a rule has at most one group of alternatives")
     return groups[0] if groups else None
+
+
+def changed_tests(
+    body: Iterable[Condition], change: Callable[[FeatureCondition], FeatureCondition]
+) -> tuple[Condition, ...]:
+    """Return a body with what `change` makes of every condition on a feature, the members of a group among them.
+
+    >>> group = GroupCondition((MissingCondition(0, True), MissingCondition(1, True)))
+    >>> [size_of(changed_tests(body, lambda test: test)) for body in ((group,), (LabelCondition(0, 1), group))]
+    [2, 3]
+    """
+
+    def changed(condition: Condition) -> Condition:
+        if isinstance(condition, GroupCondition):
+            return replace(condition, members=tuple(map(change, condition.members)))
+        return condition if isinstance(condition, LabelCondition) else change(condition)
+
+    return tuple(map(changed, body))
+
+
+def in_any_order(body: Iterable[Condition]) -> frozenset[Any]:
+    """Return what bodies have in common that only differ in the order of conditions, or of members."""
+    return frozenset(
+        (frozenset(condition.members), condition.least) if isinstance(condition, GroupCondition) else condition
+        for condition in body
+    )
 
 
 def size_of(body: Iterable[Condition]) -> int:
