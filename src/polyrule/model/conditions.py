@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
+from polyrule.arrays import Bools, Floats
 from polyrule.data.dates import year_start
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
@@ -42,20 +42,9 @@ def holds(condition: Condition, table: Table) -> Bools:
     if isinstance(condition, LabelCondition):
         raise ModelError("a condition on a label says nothing about a table")
     if isinstance(condition, GroupCondition):
-        return np.asarray(number_held(condition, table) >= condition.least)
+        held = np.sum([holds(member, table) for member in condition.members], axis=0, dtype=np.int64)
+        return np.asarray(held >= condition.least)
     return table.apply(condition.feature, partial(holds_in, condition))
-
-
-def number_held(group: GroupCondition, table: Table) -> Ints:
-    """Return for every example how many members of a group hold; one less than the least is its border.
-
-    Examples
-    --------
-    >>> group = GroupCondition((NumericCondition(0, ">", 5.5), NumericCondition(1, ">", 0.5)))
-    >>> number_held(group, Table.from_array([[6.0, 1.0], [6.0, 0.0], [2.0, float("nan")]])).tolist()
-    [2, 1, 0]
-    """
-    return np.asarray(np.sum([holds(member, table) for member in group.members], axis=0, dtype=np.int64))
 
 
 def holds_in(condition: FeatureCondition, column: Floats) -> Bools:

@@ -21,7 +21,7 @@ from polyrule.model.conditions import fits, with_gaps
 from polyrule.model.decisions import Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
-from polyrule.model.grouping import Body, joined_bodies
+from polyrule.model.grouping import Body
 from polyrule.model.model_printing import ensemble_lines
 from polyrule.model.narrowing import fit_to, one_example, used_features
 from polyrule.model.parsing import parse_weighted
@@ -71,6 +71,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     KIND: ClassVar[str] = "rule-ensemble"
     FACTS: ClassVar[tuple[str, ...]] = ("covers",)
+    ALIKE: ClassVar[str] = "that weigh the same labels, with the same signs,"
 
     intercepts: tuple[float, ...]
     decision: Decision
@@ -248,12 +249,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:
         return replace(rule, body=body, coverage=None)
 
-    def _joined(self, rules: Sequence[WeightedRule]) -> WeightedRule:
-        if len(rules) < 2:
-            raise ModelError("joining takes at least two rules")
-        if len({tuple((entry.label, entry.weight > 0) for entry in rule.head) for rule in rules}) > 1:
-            raise ModelError("only rules that weigh the same labels, with the same signs, can be joined")
-        return self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
+    def _says(self, rule: WeightedRule) -> Any:
+        return [(entry.label, entry.weight > 0) for entry in rule.head]
 
     def flip_search(self, grid: Grid, target: int) -> SumSearch:
         """Return what the ensemble knows about one of its labels, for the search for the smallest flip."""

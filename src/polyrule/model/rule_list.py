@@ -17,7 +17,7 @@ from polyrule.model.cells import Grid
 from polyrule.model.conditions import fits
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
-from polyrule.model.grouping import Body, changed_rule, joined, split_bodies, with_name
+from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
 from polyrule.model.model_printing import list_lines
 from polyrule.model.narrowing import one_example, used_features
 from polyrule.model.parsing import parse_rule
@@ -77,6 +77,7 @@ class RuleList(RuleModel[Rule]):
 
     KIND: ClassVar[str] = "rule-list"
     FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
+    ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
 
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
@@ -291,8 +292,8 @@ class RuleList(RuleModel[Rule]):
     def _with_body(self, rule: Rule, body: Body) -> Rule:
         return changed_rule(rule, body)
 
-    def _joined(self, rules: Sequence[Rule]) -> Rule:
-        return joined(rules)
+    def _says(self, rule: Rule) -> Any:
+        return [(literal.label, literal.value) for literal in rule.head], rule.stop
 
     def flip_search(self, grid: Grid, target: int) -> ListSearch:
         """Return what the list knows about one of its labels, for the search for the smallest flip."""

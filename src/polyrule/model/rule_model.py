@@ -24,7 +24,7 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
 from polyrule.model.cells import Grid
 from polyrule.model.flips import Flip, Search, smallest_flip
-from polyrule.model.grouping import Body, with_member, with_name, without_member
+from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
@@ -43,6 +43,7 @@ class RuleModel(Generic[AnyRule]):
 
     KIND: ClassVar[str]
     FACTS: ClassVar[tuple[str, ...]]
+    ALIKE: ClassVar[str]
 
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
@@ -133,9 +134,13 @@ class RuleModel(Generic[AnyRule]):
         weights are those of the first, and are then added once where several of the rules fired.
         """
         places = sorted({self.position(index) for index in indices})
-        one = self._joined([self.rules[place] for place in places])
+        if len(places) < 2:
+            raise ModelError("joining takes at least two rules")
+        rules: list[Any] = [self.rules[place] for place in places]
+        if any(self._says(rule) != self._says(rules[0]) for rule in rules):
+            raise ModelError(f"only rules {self.ALIKE} can be joined")
         kept = [rule for place, rule in enumerate(self.rules) if place not in places[1:]]
-        kept[places[0]] = one
+        kept[places[0]] = self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
         return self._edited(kept)
 
     def name_group(self, index: int, name: str) -> Self:
@@ -197,7 +202,8 @@ class RuleModel(Generic[AnyRule]):
         """Return a rule with another body, without what was counted for the old one."""
         raise NotImplementedError
 
-    def _joined(self, rules: Sequence[AnyRule]) -> AnyRule:
+    def _says(self, rule: AnyRule) -> Any:
+        """Return what must be the same of rules that are joined, as `ALIKE` says."""
         raise NotImplementedError
 
     def labels_of(self, table: Table) -> Bytes:

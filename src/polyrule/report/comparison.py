@@ -34,8 +34,8 @@ def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tu
     """
     same = _pair(list(map(signature, first)), list(map(signature, second)), set(), set())
     left, right = {a for a, _ in same}, {b for _, b in same}
-    bodies = ([in_any_order(rule.body) for rule in rules] for rules in (first, second))
-    return same, _pair(*bodies, left, right)
+    mine, others = ([in_any_order(rule.body) for rule in rules] for rules in (first, second))
+    return same, _pair(mine, others, left, right)
 
 
 def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: set[int]) -> list[tuple[int, int]]:

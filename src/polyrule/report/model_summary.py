@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.errors import OptionError
-from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
+from polyrule.model.bodies import GROUP, IN, coded
 from polyrule.model.conditions import shown_threshold
 from polyrule.model.printing import format_doubt, parts_0_from_1, rule_text
 from polyrule.model.rule import (
@@ -17,11 +17,8 @@ from polyrule.model.rule import (
     GroupCondition,
     LabelCondition,
     Literal,
-    MissingCondition,
-    NominalCondition,
     NumericCondition,
     Rule,
-    SetCondition,
     WeightedRule,
 )
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -207,22 +204,17 @@ def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]
     A threshold that may be shown with fewer digits is followed by that number. A group is
     [kind, least, members, name, which members part 0 from 1].
     """
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            entry = [AT_MOST if op == "<=" else ABOVE, slots[feature], float(threshold)]
-            shown = shown_threshold(condition, DIGITS)
-            return entry if shown == threshold else [*entry, shown]
-        case NominalCondition(feature, value):
-            return [CATEGORY, slots[feature], int(value)]
-        case SetCondition(feature, values):
-            return [IN, slots[feature], list(values)]
-        case MissingCondition(feature, missing):
-            return [MISSING, slots[feature], int(missing)]
-        case LabelCondition(label, value):
-            return [LABEL, int(label), int(value)]
-        case GroupCondition(members, least, name):
-            counted = [int(isinstance(member, NumericCondition) and parts_0_from_1(member)) for member in members]
-            return [GROUP, least, [condition_entry(member, slots) for member in members], name, counted]
+    if isinstance(condition, GroupCondition):
+        counted = [int(isinstance(one, NumericCondition) and parts_0_from_1(one)) for one in condition.members]
+        members = [condition_entry(member, slots) for member in condition.members]
+        return [GROUP, condition.least, members, condition.name, counted]
+    kind, index, value = coded(condition)
+    if isinstance(condition, LabelCondition):
+        return [kind, int(index), int(value)]
+    if isinstance(condition, NumericCondition):
+        shown = shown_threshold(condition, DIGITS)
+        return [kind, slots[index], float(value), *([shown] if shown != value else [])]
+    return [kind, slots[index], list(value) if kind == IN else int(value)]
 
 
 def _count(value: float) -> int | float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
@@ -109,6 +110,8 @@ _SUMS = """  const scores = (row) => named(sums(row));
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
+    start: list[Any]
+    act: Callable[[int], list[str]]
     if isinstance(model, RuleList):
         run, state, start, act = "run", "y", [None] * len(model.label_names), partial(_setting, model)
         sums, helpers, ending = "", _LIST_HELPERS, _LIST

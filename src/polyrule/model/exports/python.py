@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
@@ -98,6 +99,8 @@ def _best(totals):
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a module: ``predict(row)``, of an ensemble ``scores(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
+    start: list[Any]
+    act: Callable[[int], list[str]]
     if isinstance(model, RuleList):
         run, state, start, act = "_run", "y", [None] * len(model.label_names), partial(_setting, model)
         sums, helpers, ending = "", _LIST_HELPERS, _LIST
