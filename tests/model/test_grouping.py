@@ -82,9 +82,7 @@ def test_rules_are_joined_at_the_place_of_the_first_and_are_not_counted():
 )
 def test_rules_that_do_not_say_any_of_are_not_joined(texts, why):
     with pytest.raises(ModelError, match=why):
-        RuleList(
-            tuple(parse_rule(text, FLAGS, ("traffic", "noise")) for text in texts), FLAGS, ("traffic", "noise")
-        ).join(*range(len(texts)))
+        words(*texts).join(*range(len(texts)))
 
 
 def test_a_name_is_printed_read_and_kept_with_the_counts():

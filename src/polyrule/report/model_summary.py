@@ -25,6 +25,7 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
 from polyrule.report.curves import curve
+from polyrule.report.examples import plain
 from polyrule.report.inputs import Part
 from polyrule.report.tally import Tally, counts
 
@@ -70,8 +71,8 @@ def _list(model: RuleList) -> dict[str, Any]:
         "kind": "rule-list",
         "full": bool(model.full),
         "defaults": [int(value) for value in model.defaults],
-        "default_counts": [[_count(present), _count(absent)] for present, absent in model.default_counts],
-        "statistics": {name: _count(value) for name, value in model.statistics().items()},
+        "default_counts": [[plain(present), plain(absent)] for present, absent in model.default_counts],
+        "statistics": {name: plain(value) for name, value in model.statistics().items()},
         "always": list(model.constants()),
     }
 
@@ -89,7 +90,7 @@ def _ensemble(model: RuleEnsemble) -> dict[str, Any]:
             "label_sets": [list(labels) for labels in model.decision.label_sets],
             "bonuses": list(model.decision.every_bonus),
         },
-        "statistics": {name: _count(value) for name, value in statistics.items()}
+        "statistics": {name: plain(value) for name, value in statistics.items()}
         | {"negative_literals": statistics["negative_entries"]},
     }
 
@@ -152,7 +153,7 @@ def _rule(model: Any, number: int, runs: Sequence[Tally], slots: Mapping[int, in
     return {
         **(_weighted(rule) if isinstance(rule, WeightedRule) else _set(rule)),
         "body": [condition_entry(condition, slots) for condition in rule.body],
-        "coverage": None if rule.coverage is None else _count(rule.coverage),
+        "coverage": None if rule.coverage is None else plain(rule.coverage),
         "parts": [on_part(rule, number, result) for result in runs],
         **note_entry(model, rule),
     }
@@ -160,7 +161,7 @@ def _rule(model: Any, number: int, runs: Sequence[Tally], slots: Mapping[int, in
 
 def _set(rule: Rule) -> dict[str, Any]:
     return {
-        "head": [[literal.label, literal.value, _count(literal.tp), _count(literal.fp)] for literal in rule.head],
+        "head": [[literal.label, literal.value, plain(literal.tp), plain(literal.fp)] for literal in rule.head],
         "stop": bool(rule.stop),
         "value": None if rule.value is None else round(float(rule.value), 6),
         "exact": None if rule.value is None else str(rule.value),
@@ -215,7 +216,3 @@ def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]
         shown = shown_threshold(condition, DIGITS)
         return [kind, slots[index], float(value), *([shown] if shown != value else [])]
     return [kind, slots[index], list(value) if kind == IN else int(value)]
-
-
-def _count(value: float) -> int | float:
-    return int(value) if float(value).is_integer() else float(value)
