@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
@@ -110,13 +109,12 @@ _SUMS = """  const scores = (row) => named(sums(row));
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    start: list[Any]
     act: Callable[[int], list[str]]
     if isinstance(model, RuleList):
-        run, state, start, act = "run", "y", [None] * len(model.label_names), partial(_setting, model)
+        run, state, start, act = "run", "y", f"new Array({len(model.label_names)}).fill(null)", partial(_setting, model)
         sums, helpers, ending = "", _LIST_HELPERS, _LIST
     else:
-        run, state, start, act = "sums", "s", list(map(float, model.intercepts)), weighing(model, ";")
+        run, state, start, act = "sums", "s", repr(list(map(float, model.intercepts))), weighing(model, ";")
         sums, helpers, ending = "; scores(row) returns the sums behind it", _SUM_HELPERS, _SUMS
         ending = (_BEST[model.decision.kind] + _SETS if model.decision.uses_sets else _CUTS) + ending
     lines = [
@@ -126,7 +124,7 @@ def export(model: RuleList | RuleEnsemble) -> str:
         *(f"  const {name} = {json.dumps(value)};" for name, value in constants(model).items()),
         javascript_helpers(model.features, used) + helpers,
         f"  const {run} = (row) => {{",
-        f"    const {state} = {json.dumps(start)};",
+        f"    const {state} = {start};",
         *(f"    const x{j} = {javascript_read(model.features[j])};" for j in used),
         *JAVASCRIPT.rules(model, act, "    "),
         f"    return {state};",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
@@ -99,13 +98,12 @@ def _best(totals):
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a module: ``predict(row)``, of an ensemble ``scores(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
-    start: list[Any]
     act: Callable[[int], list[str]]
     if isinstance(model, RuleList):
-        run, state, start, act = "_run", "y", [None] * len(model.label_names), partial(_setting, model)
+        run, state, start, act = "_run", "y", f"[None] * {len(model.label_names)}", partial(_setting, model)
         sums, helpers, ending = "", _LIST_HELPERS, _LIST
     else:
-        run, state, start, act = "_sums", "s", list(map(float, model.intercepts)), weighing(model)
+        run, state, start, act = "_sums", "s", repr(list(map(float, model.intercepts))), weighing(model)
         sums, helpers, ending = "; scores(row) returns the sums behind it", "", _SCORES
         ending += _SETS + _BEST[model.decision.kind] if model.decision.uses_sets else _CUTS
     lines = [
@@ -116,7 +114,7 @@ def export(model: RuleList | RuleEnsemble) -> str:
         python_helpers(model.features, used) + helpers,
         "",
         f"def {run}(row):",
-        f"    {state} = {start!r}",
+        f"    {state} = {start}",
         *(f"    x{j} = {python_read(model.features[j])}" for j in used),
         *PYTHON.rules(model, act, "    "),
         f"    return {state}",
@@ -127,7 +125,7 @@ def export(model: RuleList | RuleEnsemble) -> str:
 
 
 def _setting(model: RuleList, index: int) -> list[str]:
-    call = f"_set(y, {list(model.heads[index].items())!r})"
+    call = f"_set(y, {tuple(model.heads[index].items())!r})"
     return [f"if {call}: return y" if model.rules[index].stop else call]
 
 
