@@ -98,12 +98,14 @@ class Tally:
         return np.ascontiguousarray(unpack(self.predicted, self.covers_of.rows).T).astype(np.uint8)
 
     @cached_property
-    def per_label(self) -> dict[str, Ints]:
-        """Counts per label over the examples whose label is known."""
+    def per_label(self) -> dict[str, Any]:
+        """Counts and ratios per label over the examples whose label is known; 0/0 counts 0."""
         part = self.covers_of
         tp, fp = counts(self.predicted & part.present), counts(self.predicted & part.absent)
         present = counts(part.present)
-        return {"tp": tp, "fp": fp, "fn": present - tp, "present": present}
+        precision, recall = _shares(tp, tp + fp), _shares(tp, present)
+        found = {"tp": tp, "fp": fp, "fn": present - tp, "present": present, "predicted": tp + fp}
+        return found | {"precision": precision, "recall": recall, "f1": _shares(2 * tp, tp + fp + present)}
 
     @cached_property
     def scores(self) -> dict[str, float]:
@@ -112,10 +114,9 @@ class Tally:
         tp, fp, fn = (int(per[name].sum()) for name in ("tp", "fp", "fn"))
         known = int(counts(part.present).sum() + counts(part.absent).sum())
         judged = count(part.judged)
-        per_f1 = _shares(2 * per["tp"], 2 * per["tp"] + per["fp"] + per["fn"])
         return {
             "micro_f1": _share(2 * tp, 2 * tp + fp + fn),
-            "macro_f1": float(per_f1.mean()) if len(per_f1) else 0.0,
+            "macro_f1": float(per["f1"].mean()) if part.labels else 0.0,
             "micro_precision": _share(tp, tp + fp),
             "micro_recall": _share(tp, tp + fn),
             "hamming_accuracy": 1 - _share(fp + fn, known) if known else 0.0,

@@ -107,15 +107,9 @@ class Workbench:
         return self._histograms[column]
 
     def _on_part(self, run: Tally, part: Part, whole: bool) -> dict[str, Any]:
-        per = {name: values.tolist() for name, values in run.per_label.items()}
-        per["predicted"] = [tp + fp for tp, fp in zip(per["tp"], per["fp"], strict=True)]
-        per["precision"] = [_ratio(tp, tp + fp) for tp, fp in zip(per["tp"], per["fp"], strict=True)]
-        per["recall"] = [_ratio(tp, tp + fn) for tp, fn in zip(per["tp"], per["fn"], strict=True)]
-        both = zip(per["tp"], per["fp"], per["fn"], strict=True)
-        per["f1"] = [_ratio(2 * tp, 2 * tp + fp + fn) for tp, fp, fn in both]
         return {
             "scores": {name: round(value, 6) for name, value in run.scores.items()},
-            "per_label": per,
+            "per_label": {name: np.round(values, 6).tolist() for name, values in run.per_label.items()},
             "unset": [count(words) for words in run.unset],
             "confusion": scoring.confusion(part.truth, run.labels) if whole else [],
         }
@@ -195,7 +189,3 @@ def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
 
 def _part(key: str, title: str, data: Dataset) -> Part:
     return Part(key, title, data.name, data.X, dense(data), data.row_ids, data.weights is not None)
-
-
-def _ratio(top: int, bottom: int) -> float:
-    return round(top / bottom, 6) if bottom else 0.0
