@@ -12,11 +12,11 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
-from polyrule.errors import ModelError
 from polyrule.model import printing
-from polyrule.model.bodies import LABEL, check_table
+from polyrule.model.bodies import LABEL
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import with_gaps
+from polyrule.model.narrowing import example_row
 from polyrule.model.predict import Course, follow
 from polyrule.model.rule import LabelCondition, Literal
 
@@ -277,27 +277,6 @@ class _Tests:
         """Labels that would be set if the rule `forced` fired, given those set before it."""
         rules = [forced, *self._possible[bisect_right(self._possible, forced) :]]
         return follow(self._rules, lambda rule, state: rule == forced or self.hold(rule, state), rules, known).state
-
-
-def example_row(model: Any, example: Any) -> Floats:
-    """Return the feature values of one example, checked against the model."""
-    if isinstance(example, Table):
-        check_table(model, example)
-        values = np.asarray(example, dtype=np.float64)
-    else:
-        try:
-            values = np.asarray(example, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ModelError(
-                "an example is one row of a table, or numbers in feature order (a category by its position); of "
-                "a frame or data set, choose the example with row="
-            ) from error
-        values = values[None, :] if values.ndim == 1 else values
-    if values.shape != (1, len(model.features)):
-        raise ModelError(
-            f"give one example with {len(model.features)} feature value(s), not an array of shape {values.shape}"
-        )
-    return np.asarray(values[0], dtype=np.float64)
 
 
 def _would_set(rule_list: RuleList, end: dict[int, int], reasons: Sequence[LabelReason]) -> tuple[str, ...]:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.arrays import Floats
 from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
+from polyrule.model.bodies import check_table
 from polyrule.model.rule import FeatureCondition, LabelCondition, changed_tests, plain_conditions
 
 
@@ -119,6 +121,27 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
     if len(table) != 1:
         raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")
     return fitted, table
+
+
+def example_row(model: Any, example: Any) -> Floats:
+    """Return the feature values of one example, checked against the model."""
+    if isinstance(example, Table):
+        check_table(model, example)
+        values = np.asarray(example, dtype=np.float64)
+    else:
+        try:
+            values = np.asarray(example, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                "an example is one row of a table, or numbers in feature order (a category by its position); of "
+                "a frame or data set, choose the example with row="
+            ) from error
+        values = values[None, :] if values.ndim == 1 else values
+    if values.shape != (1, len(model.features)):
+        raise ModelError(
+            f"give one example with {len(model.features)} feature value(s), not an array of shape {values.shape}"
+        )
+    return np.asarray(values[0], dtype=np.float64)
 
 
 def cut_row(X: Any, row: int) -> tuple[Any, int]:
