@@ -17,7 +17,9 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import read_target, to_table
+from polyrule.data.encode import read_target, tag_cells, to_table
+from polyrule.data.frames import column_names, is_frame, open_frame
+from polyrule.data.labels import arrange_labels
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
@@ -341,14 +343,23 @@ def is_pair(data: Any) -> bool:
     return data is None or isinstance(data, Dataset) or (isinstance(data, (tuple, list)) and len(data) == 2)
 
 
-def labelled(model: Any, data: Any, y: Any = None) -> Dataset:
-    """Return examples with their labels as the model knows them: a data set as it is, or X and y brought together."""
+def labelled(model: Any, data: Any, y: Any = None, name: str = "data") -> Dataset:
+    """Return examples with their labels as the model knows them: a data set as it is, or X and y brought together.
+
+    Words, and columns of a frame that has all labels of the model, are known by their names; other columns stand in the
+    model's order.
+    """
     if isinstance(data, Dataset):
         return data
     if y is None:
         raise OptionError("this needs labels: give a Dataset, or X and y")
-    target = read_target(y, model.label_names)
-    return Dataset(to_table(data, model.features), target.truth, target.names)
+    wanted: tuple[str, ...] = model.label_names
+    framed = is_frame(y) and set(wanted) <= set(column_names(open_frame(y)))
+    target = read_target(y, None if framed or tag_cells(y) is not None else wanted)
+    truth = target.truth
+    if target.names != wanted:
+        truth = arrange_labels(truth, target.names, wanted).check(name, "which is left out").Y
+    return Dataset(to_table(data, model.features), truth, wanted, name=name)
 
 
 def importances_of(model: Any) -> Floats:
