@@ -42,6 +42,13 @@ class LabelReason:
     fp: float
     checks: tuple[Check, ...]
 
+    @property
+    def words(self) -> tuple[str, str, str, str]:
+        """The label, its value, who set it, and how often that was right in training."""
+        right = f"{printing.format_number(self.tp)} of {printing.format_number(self.tp + self.fp)}"
+        setter = "no rule" if self.rule is None else f"rule {self.rule + 1}"
+        return printing.format_name(self.label), "present" if self.value else "absent", setter, right
+
 
 @dataclass(frozen=True)
 class NearMiss:
@@ -135,28 +142,18 @@ class Explanation:
         rows = []
         for reason in self.labels:
             why = ", ".join(map(str, reason.checks)) or ("always" if reason.rule is not None else "the default")
-            rows.append(
-                [
-                    printing.format_name(reason.label),
-                    "present" if reason.value else "absent",
-                    "no rule" if reason.rule is None else f"rule {reason.rule + 1}",
-                    why,
-                    f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}",
-                ]
-            )
+            rows.append([*reason.words[:3], why, reason.words[3]])
         columns = ["label", "predicted", "set by", "because", "right in training"]
         return html_table(columns, rows, below=self._near_lines())
 
     def __str__(self) -> str:
-        width = min(30, max((len(printing.format_name(reason.label)) for reason in self.labels), default=0))
-        setters = ["no rule" if reason.rule is None else f"rule {reason.rule + 1}" for reason in self.labels]
-        column = max(map(len, setters), default=0)
-        lines = []
-        for reason, setter in zip(self.labels, setters, strict=True):
-            value = "present" if reason.value else "absent"
-            evidence = f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}"
-            name = printing.format_name(reason.label)
-            lines.append(f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)")
+        told = [reason.words for reason in self.labels]
+        width = min(30, max((len(name) for name, *_ in told), default=0))
+        column = max((len(setter) for _, _, setter, _ in told), default=0)
+        lines = [
+            f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)"
+            for name, value, setter, evidence in told
+        ]
         return "\n".join([*lines, *self._deciding_lines(), *self._other_lines(), *self._near_lines()])
 
     def _near_lines(self) -> list[str]:
