@@ -75,11 +75,13 @@ def met(condition: InputCondition, row: Floats) -> bool:
     return bool(holds_in(condition, row[condition.feature]))
 
 
-def fits(condition: Condition, features: tuple[Feature, ...]) -> bool:
-    """Whether a condition can be asked of a model with these features; conditions on labels cannot."""
+def fits(condition: Condition, features: tuple[Feature, ...], labels: int = 0) -> bool:
+    """Whether a condition can be asked of a model with these features, and of a list with so many labels."""
     if isinstance(condition, GroupCondition):
         return all(fits(member, features) for member in condition.members)
-    if isinstance(condition, LabelCondition) or not 0 <= condition.feature < len(features):
+    if isinstance(condition, LabelCondition):
+        return 0 <= condition.label < labels and condition.value in (0, 1)
+    if not 0 <= condition.feature < len(features):
         return False
     feature = features[condition.feature]
     match condition:

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import expit
 
 from polyrule.arrays import Bools, Bytes, Floats, Matrix
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import fits, with_gaps
+from polyrule.model.conditions import with_gaps
 from polyrule.model.decisions import Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
@@ -59,6 +59,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     Examples
     --------
+    >>> from polyrule import Feature
     >>> from polyrule.ensemble import Entry
     >>> from polyrule.model import NumericCondition
     >>> slow = WeightedRule((Entry(0, 3),), (NumericCondition(0, "<=", 90),), coverage=42)
@@ -103,8 +104,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
                 f"decision {self.decision.kind!r} compares labels, but their points are worth different amounts; learn"
                 f" the scorecard with decision={self.decision.kind!r}"
             )
-        for number, rule in enumerate(self.rules, start=1):
-            _check_rule(rule, number, self.features, width)
+        self._check_rules("no label of this model, or no finite weight")
 
     @cached_property
     def worth(self) -> Floats:
@@ -249,21 +249,15 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:
         return replace(rule, body=body, coverage=None)
 
+    def _is_known(self, said: Any) -> bool:
+        return 0 <= said.label < len(self.label_names) and isfinite(said.weight)
+
     def _says(self, rule: WeightedRule) -> Any:
         return [(entry.label, entry.weight > 0) for entry in rule.head]
 
     def flip_search(self, grid: Grid, target: int) -> SumSearch:
         """Return what the ensemble knows about one of its labels, for the search for the smallest flip."""
         return SumSearch(self, grid, target)
-
-
-def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:
-    for entry in rule.head:
-        if not 0 <= entry.label < labels or not isfinite(entry.weight):
-            raise ModelError(f"rule {number}: head entry {entry} names no label of this model, or no finite weight")
-    for condition in rule.body:
-        if not fits(condition, features):
-            raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
 
 
 @dataclass(frozen=True, eq=False)

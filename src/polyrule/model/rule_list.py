@@ -14,7 +14,6 @@ from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import fits
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
@@ -95,8 +94,7 @@ class RuleList(RuleModel[Rule]):
             given = len(getattr(self, name))
             if given != width and (given or name != "default_chances"):
                 raise ModelError(f"{name}: {given} entries for {width} labels")
-        for number, rule in enumerate(self.rules, start=1):
-            _check_indices(rule, number, self.features, width)
+        self._check_rules("no label of this model", labels=width)
 
     @cached_property
     def flat(self) -> prediction.FlatRules:
@@ -292,25 +290,15 @@ class RuleList(RuleModel[Rule]):
     def _with_body(self, rule: Rule, body: Body) -> Rule:
         return changed_rule(rule, body)
 
+    def _is_known(self, said: Any) -> bool:
+        return 0 <= said.label < len(self.label_names) and said.value in (0, 1)
+
     def _says(self, rule: Rule) -> Any:
         return [(literal.label, literal.value) for literal in rule.head], rule.stop
 
     def flip_search(self, grid: Grid, target: int) -> ListSearch:
         """Return what the list knows about one of its labels, for the search for the smallest flip."""
         return ListSearch(self, grid, target)
-
-
-def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], labels: int) -> None:
-    for literal in rule.head:
-        if not 0 <= literal.label < labels or literal.value not in (0, 1):
-            raise ModelError(f"rule {number}: head literal {literal} names no label of this model")
-    for condition in rule.body:
-        if isinstance(condition, LabelCondition):
-            known = 0 <= condition.label < labels and condition.value in (0, 1)
-        else:
-            known = fits(condition, features)
-        if not known:
-            raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
 
 
 def from_text(rule_list: RuleList, text: str) -> RuleList:

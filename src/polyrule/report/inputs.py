@@ -186,7 +186,7 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
     if not isinstance(data, Dataset):
         if not isinstance(data, (tuple, list)) or len(data) != 2:
             raise OptionError(f"{what} must be a Dataset or a pair (X, Y), not {type(data).__name__}")
-        data = labelled(model, *data, name=what)
+        data = labelled(model, data[0], data[1], what)
     if len(data) == 0:
         raise DataError(f"{what}: {data.name} holds no examples, so there is nothing to show")
     truth = data.Y
