@@ -45,7 +45,7 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
             text = format_rule(rule, model.features, model.label_names, counts=counts, digits=digits)
         lines.append(start + text)
     first = [f"({text})" for text in [model.shortfall()] if text]
-    return "\n".join([*first, *lines, *model.decision_lines(digits), *rounding_lines(model, digits)])
+    return "\n".join([*first, *lines, *model._notes(digits), *rounding_lines(model, digits)])
 
 
 def html_model(model: Any, limit: int = 100) -> str:
@@ -54,11 +54,11 @@ def html_model(model: Any, limit: int = 100) -> str:
     for number, rule in enumerate(model.rules[:limit]):
         if number not in always:
             said = format_head(rule, model.label_names), format_conditions(rule, model.features, model.label_names)
-            rows.append((number + 1, *said, *model.facts(rule)))
+            rows.append((number + 1, *said, *model._facts(rule)))
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
     above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]
-    return html_table(("", "head", "body", *model.FACTS), rows, above, [*more, *model.decision_lines()])
+    return html_table(("", "head", "body", *model.FACTS), rows, above, [*more, *model._notes()])
 
 
 def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:

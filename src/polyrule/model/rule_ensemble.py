@@ -130,17 +130,14 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
         return all(float(number).is_integer() for number in numbers)
 
-    def record(self, rule: WeightedRule) -> dict[str, Any]:
-        """Return what a record of a rule has besides what it says."""
+    def _record(self, rule: WeightedRule) -> dict[str, Any]:
         weights = {f"weight {self.label_names[entry.label]}": entry.weight for entry in rule.head}
         return {"coverage": rule.coverage, **weights}
 
-    def facts(self, rule: WeightedRule) -> tuple[str, ...]:
-        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
+    def _facts(self, rule: WeightedRule) -> tuple[str, ...]:
         return ("" if rule.coverage is None else format_coverage(rule.coverage),)
 
-    def decision_lines(self, digits: int | None = None) -> list[str]:
-        """Say what each label starts from and what it needs."""
+    def _notes(self, digits: int | None = None) -> list[str]:
         return ensemble_lines(self, digits)
 
     def statistics(self) -> dict[str, float]:

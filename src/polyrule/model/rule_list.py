@@ -174,8 +174,7 @@ class RuleList(RuleModel[Rule]):
             "hand_made": sum(rule.origin != "learned" for rule in rules),
         }
 
-    def record(self, rule: Rule) -> dict[str, Any]:
-        """Return what a record of a rule has besides what it says."""
+    def _record(self, rule: Rule) -> dict[str, Any]:
         return {
             "tp": rule.tp,
             "fp": rule.fp,
@@ -186,8 +185,7 @@ class RuleList(RuleModel[Rule]):
             "origin": rule.origin,
         }
 
-    def facts(self, rule: Rule) -> tuple[str, ...]:
-        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
+    def _facts(self, rule: Rule) -> tuple[str, ...]:
         expected = "" if rule.expected is None else printing.format_share(rule.expected)
         origin = "" if rule.origin == "learned" else rule.origin
         return (
@@ -198,8 +196,7 @@ class RuleList(RuleModel[Rule]):
             origin,
         )
 
-    def decision_lines(self, digits: int | None = None) -> list[str]:
-        """Say what holds for labels that no rule sets."""
+    def _notes(self, digits: int | None = None) -> list[str]:
         return list_lines(self)
 
     def constants(self) -> tuple[int, ...]:

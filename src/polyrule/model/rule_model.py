@@ -112,7 +112,7 @@ class RuleModel(Generic[AnyRule]):
         """Say that the model is hardly better than the same labels for everyone; empty where that is not known."""
         return ""
 
-    def decision_lines(self, digits: int | None = None) -> list[str]:
+    def _notes(self, digits: int | None = None) -> list[str]:
         """Say what decides besides the rules."""
         raise NotImplementedError
 
@@ -260,16 +260,16 @@ class RuleModel(Generic[AnyRule]):
                 "body": printing.format_conditions(rule, self.features, self.label_names, digits),
                 "labels": len(rule.head),
                 "conditions": size_of(rule.body),
-                **self.record(rule),
+                **self._record(rule),
             }
             for number, rule in enumerate(rules, start=1)
         ]
 
-    def record(self, rule: AnyRule) -> dict[str, Any]:
+    def _record(self, rule: AnyRule) -> dict[str, Any]:
         """Return what a record of a rule has besides what it says."""
         raise NotImplementedError
 
-    def facts(self, rule: AnyRule) -> tuple[str, ...]:
+    def _facts(self, rule: AnyRule) -> tuple[str, ...]:
         """Return what stands behind a rule in a notebook, as `FACTS` names it."""
         raise NotImplementedError
 
