@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import partial
@@ -96,6 +96,20 @@ def fits(condition: Condition, features: tuple[Feature, ...], labels: int = 0) -
             return feature.is_nominal and ascending and values[0] >= 0 and values[-1] < len(feature.categories)
         case MissingCondition():
             return True
+
+
+def check_rules(model: Any, is_known: Callable[[Any], bool], names: str, labels: int = 0) -> None:
+    """Refuse rules that speak of what a model does not have; as many `labels` may be tested.
+
+    `is_known` says of an entry of a head whether the model has its label, and `names` what one that is not known names.
+    """
+    for number, rule in enumerate(model.rules, start=1):
+        for said in rule.head:
+            if not is_known(said):
+                raise ModelError(f"rule {number}: head entry {said} names {names}")
+        for condition in rule.body:
+            if not fits(condition, model.features, labels):
+                raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
 
 
 def accepted(condition: FeatureCondition, feature: Feature) -> list[int]:

@@ -17,7 +17,7 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import with_gaps
+from polyrule.model.conditions import check_rules, with_gaps
 from polyrule.model.decisions import Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
@@ -104,7 +104,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
                 f"decision {self.decision.kind!r} compares labels, but their points are worth different amounts; learn"
                 f" the scorecard with decision={self.decision.kind!r}"
             )
-        self._check_rules("no label of this model, or no finite weight")
+        check_rules(self, self._is_known, "no label of this model, or no finite weight")
 
     @cached_property
     def worth(self) -> Floats:

@@ -14,6 +14,7 @@ from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
 from polyrule.model.cells import Grid
+from polyrule.model.conditions import check_rules
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
@@ -94,7 +95,7 @@ class RuleList(RuleModel[Rule]):
             given = len(getattr(self, name))
             if given != width and (given or name != "default_chances"):
                 raise ModelError(f"{name}: {given} entries for {width} labels")
-        self._check_rules("no label of this model", labels=width)
+        check_rules(self, self._is_known, "no label of this model", labels=width)
 
     @cached_property
     def flat(self) -> prediction.FlatRules:

@@ -25,7 +25,6 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import fits
 from polyrule.model.flips import Flip, Search, smallest_flip
 from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.model_printing import format_model, html_model
@@ -56,21 +55,6 @@ class RuleModel(Generic[AnyRule]):
     def narrowed(self) -> Any:
         """The model with the features that no rule tests left out."""
         return narrow(self)
-
-    def _check_rules(self, names: str, labels: int = 0) -> None:
-        """Refuse rules that speak of what the model does not have; as many `labels` may be tested."""
-        rules: Sequence[Any] = self.rules
-        for number, rule in enumerate(rules, start=1):
-            for said in rule.head:
-                if not self._is_known(said):
-                    raise ModelError(f"rule {number}: head entry {said} names {names}")
-            for condition in rule.body:
-                if not fits(condition, self.features, labels):
-                    raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
-
-    def _is_known(self, said: Any) -> bool:
-        """Whether an entry of a head speaks of a label of the model, and says something of it."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
