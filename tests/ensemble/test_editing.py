@@ -9,7 +9,7 @@ from tests.report.worlds import random_data, random_ensemble
 from polyrule.data import Feature
 from polyrule.errors import ModelError
 from polyrule.model.decisions import Decision
-from polyrule.model.ensemble_printing import weighted_text
+from polyrule.model.printing import rule_text
 from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 
@@ -24,11 +24,9 @@ def empty() -> RuleEnsemble:
 def test_a_rule_reads_back_as_it_was(seed):
     model = random_ensemble(seed, rules=8)
     for index, rule in enumerate(model.rules):
-        again = model.replace(index, weighted_text(rule, model.features, model.label_names)).rules[index]
+        again = model.replace(index, rule_text(rule, model.features, model.label_names)).rules[index]
         assert again.head == rule.head
-        assert weighted_text(again, model.features, model.label_names) == weighted_text(
-            rule, model.features, model.label_names
-        )
+        assert rule_text(again, model.features, model.label_names) == rule_text(rule, model.features, model.label_names)
 
 
 def test_odd_names_and_printed_counts_are_read():

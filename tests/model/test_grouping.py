@@ -20,7 +20,7 @@ from polyrule.model import (
     parse_rule,
 )
 from polyrule.model.conditions import holds
-from polyrule.model.grouping import joined, joined_bodies, split_bodies, with_member, without_member
+from polyrule.model.grouping import joined_bodies, split_bodies, with_member, without_member
 from polyrule.model.rule_list import from_text
 
 FLAGS = tuple(Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue", "night", "works"))
@@ -82,7 +82,7 @@ def test_rules_are_joined_at_the_place_of_the_first_and_are_not_counted():
 )
 def test_rules_that_do_not_say_any_of_are_not_joined(texts, why):
     with pytest.raises(ModelError, match=why):
-        joined([parse_rule(text, FLAGS, ("traffic", "noise")) for text in texts])
+        words(*texts).join(*range(len(texts)))
 
 
 def test_a_name_is_printed_read_and_kept_with_the_counts():

@@ -10,6 +10,7 @@ from polyrule.data import Feature, Table
 from polyrule.data.results import MissingExtraError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
 from polyrule.model.conditions import with_gaps
+from polyrule.model.model_printing import html_model
 from polyrule.model.parsing import parse_rule
 from polyrule.model.printing import format_rule
 from polyrule.model.rule_list import from_text
@@ -107,7 +108,7 @@ def test_html_holds_names_as_text():
     model = RuleList((Rule((Literal(0, 1),)),) * 3, (), ("<script>alert(1)</script>",))
     assert "<script>" not in model._repr_html_()
     assert "&lt;script&gt;" in model._repr_html_()
-    assert "2 more rules" in printing.html_list(model, limit=1)
+    assert "2 more rules" in html_model(model, limit=1)
 
 
 @settings(max_examples=50, deadline=None)

@@ -13,6 +13,7 @@ from polyrule.evaluation.resampling import resample_scores
 from polyrule.report.curves import curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.summary import summarise
+from polyrule.report.tally import Covers, tally
 
 
 def with_holes(seed: int) -> tuple[object, object, np.ndarray]:
@@ -28,7 +29,10 @@ def with_holes(seed: int) -> tuple[object, object, np.ndarray]:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_curves_end_at_the_scores(seed: int) -> None:
     model, table, truth = with_holes(seed)
-    found, scores = curve(model, table, truth), score(LabelMatrix.of(truth, None), model.predict(table))
+    found, scores = (
+        curve(model, tally(model, Covers(table, truth))),
+        score(LabelMatrix.of(truth, None), model.predict(table)),
+    )
     assert found.micro_f1[-1] == pytest.approx(scores["micro_f1"])
     assert found.hamming_accuracy[-1] == pytest.approx(scores["hamming_accuracy"])
     assert found.subset_accuracy[-1] == pytest.approx(scores["subset_accuracy"])

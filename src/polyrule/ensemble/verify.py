@@ -13,7 +13,7 @@ from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.ensemble.refit import matrix_of, slope_of, training
 from polyrule.errors import ModelError
 from polyrule.learning.relearn import Statement, not_checked, relearn
-from polyrule.model.ensemble_printing import format_conditions
+from polyrule.model.printing import format_conditions
 
 if TYPE_CHECKING:
     from polyrule.arrays import Floats, Matrix

@@ -20,7 +20,7 @@ from polyrule.model import RuleList
 from polyrule.model.bodies import weighed
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, GroupCondition, NumericCondition
+from polyrule.model.rule import FeatureCondition, NumericCondition, changed_tests
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
 from polyrule.store import Bins, Packed
@@ -111,13 +111,11 @@ def _out_of_empty_bins(rules: Sequence[Any], table: Table | Packed) -> list[Any]
     """Move the thresholds of rules that were learned from packed data."""
     if not isinstance(table, Packed):
         return list(rules)
-    return [replace(rule, body=tuple(_between(c, table.bins) for c in rule.body)) for rule in rules]
+    return [replace(rule, body=changed_tests(rule.body, partial(_between, bins=table.bins))) for rule in rules]
 
 
-def _between(condition: Condition, bins: tuple[Bins, ...]) -> Any:
+def _between(condition: FeatureCondition, bins: tuple[Bins, ...]) -> FeatureCondition:
     """Move a threshold out of a bin that has no example in the sample, to its lower end."""
-    if isinstance(condition, GroupCondition):
-        return replace(condition, members=tuple(_between(member, bins) for member in condition.members))
     if not isinstance(condition, NumericCondition):
         return condition
     own = bins[condition.feature]

@@ -38,7 +38,7 @@ from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Judge, Verdict
 from polyrule.measures import Objective
-from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, size_of
+from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, in_any_order, size_of
 
 Body = tuple[Condition, ...]
 
@@ -247,7 +247,7 @@ class Growth(ABC, Generic[N]):
         found.sort(key=lambda node: node.rank, reverse=True)  # stable: earlier parents, steps and conditions stay first
         first: dict[frozenset[Any], N] = {}
         for node in found:
-            first.setdefault(_in_any_order(node.body), node)
+            first.setdefault(in_any_order(node.body), node)
         return list(first.values())[: self.options.beam_width]
 
     def shortlist(
@@ -287,14 +287,6 @@ class Growth(ABC, Generic[N]):
         if self.report is not None and now - self._told >= PACE:
             self._told = now
             self.report(self._bodies, None if self._best is None else float(self._best))
-
-
-def _in_any_order(body: Body) -> frozenset[Any]:
-    """Return what bodies have in common that only differ in the order of conditions, or of members."""
-    return frozenset(
-        (frozenset(condition.members), condition.least) if isinstance(condition, GroupCondition) else condition
-        for condition in body
-    )
 
 
 def without_tested(literals: Bools, body: Body) -> Bools:

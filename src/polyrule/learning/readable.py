@@ -33,6 +33,7 @@ from polyrule.model.rule import (
     LabelCondition,
     MissingCondition,
     NumericCondition,
+    changed_tests,
 )
 from polyrule.model.rule_list import RuleList
 from polyrule.store.coded_table import CodedTable
@@ -100,12 +101,7 @@ class DerivedTable:
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features of the original table, as short as it can be said."""
-        return without_implied_dates(tidy(tuple(map(self._translated, body))), self.table.features)
-
-    def _translated(self, condition: Condition) -> Condition:
-        if isinstance(condition, GroupCondition):
-            return replace(condition, members=tuple(map(self._translated_test, condition.members)))
-        return condition if isinstance(condition, LabelCondition) else self._translated_test(condition)
+        return without_implied_dates(tidy(changed_tests(body, self._translated_test)), self.table.features)
 
     def _translated_test(self, condition: FeatureCondition) -> FeatureCondition:
         if condition.feature < self._own:

@@ -15,6 +15,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
     Condition,
+    FeatureCondition,
     GroupCondition,
     LabelCondition,
     MissingCondition,
@@ -34,6 +35,21 @@ _PIECE_TESTS = 10_000_000
 
 Block = Floats
 """Some rows of the used columns, dense."""
+
+
+def coded(condition: FeatureCondition | LabelCondition) -> tuple[int, int, Any]:
+    """Return what a condition asks, whose feature or label it asks about, and what that is compared with."""
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return AT_MOST if op == "<=" else ABOVE, feature, threshold
+        case NominalCondition(feature, value):
+            return CATEGORY, feature, value
+        case SetCondition(feature, values):
+            return IN, feature, values
+        case MissingCondition(feature, missing):
+            return MISSING, feature, int(missing)
+        case LabelCondition(label, value):
+            return LABEL, label, value
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,32 +79,24 @@ class FlatBodies:
         start = [0]
         for body in bodies:
             for condition in body:
-                plainly: tuple[Condition, ...] = (condition,)
+                plainly: Any = (condition,)
                 if isinstance(condition, GroupCondition):
                     plainly = condition.members
                     tests.append((GROUP, len(plainly), condition.least))
-                for plain in plainly:
-                    match plain:
-                        case NumericCondition(feature, op, threshold):
-                            tests.append((AT_MOST if op == "<=" else ABOVE, feature, threshold))
-                        case NominalCondition(feature, value):
-                            tests.append((CATEGORY, feature, value))
-                        case SetCondition(feature, values):
-                            tests.append((IN, feature, len(sets)))
-                            count = len(features[feature].categories)
-                            sets += [count, *(value in values for value in range(count))]
-                        case MissingCondition(feature, missing):
-                            tests.append((MISSING, feature, missing))
-                        case LabelCondition(label, value):
-                            tests.append((LABEL, label, value))
+                for kind, index, value in map(coded, plainly):
+                    if kind == IN:
+                        tests.append((IN, index, len(sets)))
+                        count = len(features[index].categories)
+                        sets += [count, *(code in value for code in range(count))]
+                    else:
+                        tests.append((kind, index, value))
             start.append(len(tests))
-        kind, index = (np.array([test[i] for test in tests], dtype=np.int32) for i in (0, 1))
-        tests_column = (kind != LABEL) & (kind != GROUP)
-        used, place = np.unique(index[tests_column], return_inverse=True)
-        index[tests_column] = place
+        kinds, places = (np.array([test[i] for test in tests], dtype=np.int32) for i in (0, 1))
+        tests_column = (kinds != LABEL) & (kinds != GROUP)
+        used, places[tests_column] = np.unique(places[tests_column], return_inverse=True)
         return cls(
-            kind=kind.astype(np.uint8),
-            index=index,
+            kind=kinds.astype(np.uint8),
+            index=places,
             value=np.array([test[2] for test in tests], dtype=np.float64),
             start=np.array(start, dtype=np.int32),
             sets=np.array(sets, dtype=np.int32),

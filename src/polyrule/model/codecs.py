@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.model.conditions import chosen
 from polyrule.model.decisions import KINDS, Decision
-from polyrule.model.files import Codec, Node, plain_json
+from polyrule.model.files import Node, plain_json
 from polyrule.model.rule import (
     LONGEST_NAME,
     Condition,
@@ -65,8 +66,7 @@ def plain_number(number: float) -> float:
     return int(number) if isinstance(number, int) or hasattr(number, "__index__") else float(number)
 
 
-def _encode_list(model: RuleList) -> dict[str, Any]:
-    names = Vocabulary(model.features, model.label_names)
+def _encode_list(model: RuleList, names: Vocabulary) -> dict[str, Any]:
     chances = {"default_chances": [float(chance) for chance in model.default_chances]} if model.default_chances else {}
     return {
         "full": bool(model.full),
@@ -77,24 +77,19 @@ def _encode_list(model: RuleList) -> dict[str, Any]:
     }
 
 
-def _decode_list(
-    members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
-) -> RuleList:
-    names = Vocabulary(features, label_names)
+def _decode_list(members: dict[str, Node], names: Vocabulary) -> dict[str, Any]:
+    labels = len(names.labels.names)
     for name in ("defaults", "default_counts", "default_chances"):
         given = members[name].maybe(Node.items)
-        if given is not None and len(given) != len(label_names):
-            members[name].fail(f"has {len(given)} entries for {len(label_names)} labels")
-    return RuleList(
-        rules=tuple(_decode_rule(node, names) for node in members["rules"]),
-        features=features,
-        label_names=label_names,
-        defaults=tuple(node.whole(0, 1) for node in members["defaults"]),
-        default_counts=tuple(_pair(node) for node in members["default_counts"]),
-        full=members["full"].flag(),
-        info=info,
-        default_chances=tuple(map(_chance, members["default_chances"].maybe(list) or ())),
-    )
+        if given is not None and len(given) != labels:
+            members[name].fail(f"has {len(given)} entries for {labels} labels")
+    return {
+        "rules": tuple(_decode_rule(node, names) for node in members["rules"]),
+        "defaults": tuple(node.whole(0, 1) for node in members["defaults"]),
+        "default_counts": tuple(_pair(node) for node in members["default_counts"]),
+        "full": members["full"].flag(),
+        "default_chances": tuple(map(_chance, members["default_chances"].maybe(list) or ())),
+    }
 
 
 class Vocabulary:
@@ -282,8 +277,7 @@ def _pair(node: Node) -> tuple[float, float]:
     return items[0].number(0), items[1].number(0)
 
 
-def _encode_ensemble(model: RuleEnsemble) -> dict[str, Any]:
-    names = Vocabulary(model.features, model.label_names)
+def _encode_ensemble(model: RuleEnsemble, names: Vocabulary) -> dict[str, Any]:
     decision = model.decision
     return {
         "unit": list(model.unit) if isinstance(model.unit, tuple) else float(model.unit),
@@ -298,19 +292,13 @@ def _encode_ensemble(model: RuleEnsemble) -> dict[str, Any]:
     }
 
 
-def _decode_ensemble(
-    members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
-) -> RuleEnsemble:
-    names = Vocabulary(features, label_names)
-    return RuleEnsemble(
-        rules=tuple(_decode_weighted(node, names) for node in members["rules"]),
-        features=features,
-        label_names=label_names,
-        intercepts=tuple(float(node.number()) for node in members["intercepts"]),
-        decision=_decode_decision(members["decision"], names),
-        unit=_decode_unit(members["unit"]),
-        info=info,
-    )
+def _decode_ensemble(members: dict[str, Node], names: Vocabulary) -> dict[str, Any]:
+    return {
+        "rules": tuple(_decode_weighted(node, names) for node in members["rules"]),
+        "intercepts": tuple(float(node.number()) for node in members["intercepts"]),
+        "decision": _decode_decision(members["decision"], names),
+        "unit": _decode_unit(members["unit"]),
+    }
 
 
 def _decode_unit(node: Node) -> float | tuple[float, ...]:
@@ -351,9 +339,31 @@ def _decode_decision(node: Node, names: Vocabulary) -> Decision:
     )
 
 
+@dataclass(frozen=True)
+class Codec:
+    """How the members of a file that belong to one kind of model are written and read."""
+
+    model: Any
+    encode_own: Callable[[Any, Vocabulary], dict[str, Any]]
+    decode_own: Callable[[dict[str, Node], Vocabulary], dict[str, Any]]
+    members: tuple[str, ...]
+    optional: tuple[str, ...] = ()  # those that may be absent
+
+    def encode(self, model: Any) -> dict[str, Any]:
+        """Return these members as plain JSON values."""
+        return self.encode_own(model, Vocabulary(model.features, model.label_names))
+
+    def decode(self, members: dict[str, Node], shared: dict[str, Any]) -> Any:
+        """Return the model, of which `shared` has features, label names and information."""
+        names = Vocabulary(shared["features"], shared["label_names"])
+        return self.model(**self.decode_own(members, names), **shared)
+
+
 CODECS = {
     "rule-list": Codec(
-        _encode_list, _decode_list, ("full", "defaults", "default_counts", "rules"), ("default_chances",)
+        RuleList, _encode_list, _decode_list, ("full", "defaults", "default_counts", "rules"), ("default_chances",)
     ),
-    "rule-ensemble": Codec(_encode_ensemble, _decode_ensemble, ("unit", "intercepts", "decision", "rules")),
+    "rule-ensemble": Codec(
+        RuleEnsemble, _encode_ensemble, _decode_ensemble, ("unit", "intercepts", "decision", "rules")
+    ),
 }

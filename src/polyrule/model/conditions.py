@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
+from polyrule.arrays import Bools, Floats
 from polyrule.data.dates import year_start
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
@@ -26,6 +26,7 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
     SetCondition,
+    changed_tests,
     plain_conditions,
 )
 
@@ -41,20 +42,9 @@ def holds(condition: Condition, table: Table) -> Bools:
     if isinstance(condition, LabelCondition):
         raise ModelError("a condition on a label says nothing about a table")
     if isinstance(condition, GroupCondition):
-        return np.asarray(number_held(condition, table) >= condition.least)
+        held = np.sum([holds(member, table) for member in condition.members], axis=0, dtype=np.int64)
+        return np.asarray(held >= condition.least)
     return table.apply(condition.feature, partial(holds_in, condition))
-
-
-def number_held(group: GroupCondition, table: Table) -> Ints:
-    """Return for every example how many members of a group hold; one less than the least is its border.
-
-    Examples
-    --------
-    >>> group = GroupCondition((NumericCondition(0, ">", 5.5), NumericCondition(1, ">", 0.5)))
-    >>> number_held(group, Table.from_array([[6.0, 1.0], [6.0, 0.0], [2.0, float("nan")]])).tolist()
-    [2, 1, 0]
-    """
-    return np.asarray(np.sum([holds(member, table) for member in group.members], axis=0, dtype=np.int64))
 
 
 def holds_in(condition: FeatureCondition, column: Floats) -> Bools:
@@ -85,11 +75,13 @@ def met(condition: InputCondition, row: Floats) -> bool:
     return bool(holds_in(condition, row[condition.feature]))
 
 
-def fits(condition: Condition, features: tuple[Feature, ...]) -> bool:
-    """Whether a condition can be asked of a model with these features; conditions on labels cannot."""
+def fits(condition: Condition, features: tuple[Feature, ...], labels: int = 0) -> bool:
+    """Whether a condition can be asked of a model with these features, and of a list with so many labels."""
     if isinstance(condition, GroupCondition):
         return all(fits(member, features) for member in condition.members)
-    if isinstance(condition, LabelCondition) or not 0 <= condition.feature < len(features):
+    if isinstance(condition, LabelCondition):
+        return 0 <= condition.label < labels and condition.value in (0, 1)
+    if not 0 <= condition.feature < len(features):
         return False
     feature = features[condition.feature]
     match condition:
@@ -104,6 +96,20 @@ def fits(condition: Condition, features: tuple[Feature, ...]) -> bool:
             return feature.is_nominal and ascending and values[0] >= 0 and values[-1] < len(feature.categories)
         case MissingCondition():
             return True
+
+
+def check_rules(model: Any, is_known: Callable[[Any], bool], names: str, labels: int = 0) -> None:
+    """Refuse rules that speak of what a model does not have; as many `labels` may be tested.
+
+    `is_known` says of an entry of a head whether the model has its label, and `names` what one that is not known names.
+    """
+    for number, rule in enumerate(model.rules, start=1):
+        for said in rule.head:
+            if not is_known(said):
+                raise ModelError(f"rule {number}: head entry {said} names {names}")
+        for condition in rule.body:
+            if not fits(condition, model.features, labels):
+                raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
 
 
 def accepted(condition: FeatureCondition, feature: Feature) -> list[int]:
@@ -339,9 +345,7 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
             return found
         return None if own is None else (max(own[0], found[0]), min(own[1], found[1]))
 
-    def changed(condition: Any) -> Any:
-        if isinstance(condition, GroupCondition):
-            return replace(condition, members=tuple(map(changed, condition.members)))
+    def changed(condition: FeatureCondition) -> FeatureCondition:
         if not isinstance(condition, NumericCondition) or features[condition.feature].is_stepped:
             return condition
         return replace(condition, between=gap(condition))
@@ -351,7 +355,7 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
         low, high = data.neighbours(place, -math.ulp(0.0)), data.neighbours(place, 1.0)
         return low is not None and high is not None and (low[0], high[1]) == (-math.inf, math.inf)
 
-    bodies = [tuple(map(changed, rule.body)) for rule in rules]
+    bodies = [changed_tests(rule.body, changed) for rule in rules]
     limits = [c for body in bodies for c in plain_conditions(body) if isinstance(c, NumericCondition)]
     tested = {condition.feature for condition in limits if condition.between == (0.0, 1.0)}
     flags = {index for index in tested if (features[index].flag or not also) and is_flag(index)}

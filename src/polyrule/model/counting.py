@@ -83,6 +83,8 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     coverage is the weight of the examples on which it fired; default counts are those on which nobody set the label.
     The exact value from learning is dropped, because it belongs to other counts.
     """
+    if not rule_list.label_names:
+        raise ModelError("the list knows no label, so there is nothing to count")
     check_table(rule_list, data.X)
     if data.label_names != rule_list.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")

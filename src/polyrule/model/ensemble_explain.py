@@ -12,9 +12,8 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model.checks import checks
 from polyrule.model.conditions import with_gaps
-from polyrule.model.ensemble_printing import format_conditions, format_weight
-from polyrule.model.explain import example_row
-from polyrule.model.printing import format_name
+from polyrule.model.narrowing import example_row
+from polyrule.model.printing import format_conditions, format_name, format_weight
 from polyrule.model.rule import group_of
 
 if TYPE_CHECKING:

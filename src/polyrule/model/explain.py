@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,13 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
-from polyrule.errors import ModelError
 from polyrule.model import printing
-from polyrule.model.bodies import LABEL, check_table
+from polyrule.model.bodies import LABEL
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import with_gaps
-from polyrule.model.rule import LabelCondition, Rule
+from polyrule.model.narrowing import example_row
+from polyrule.model.predict import Course, follow
+from polyrule.model.rule import LabelCondition, Literal
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -39,6 +41,13 @@ class LabelReason:
     tp: float
     fp: float
     checks: tuple[Check, ...]
+
+    @property
+    def words(self) -> tuple[str, str, str, str]:
+        """The label, its value, who set it, and how often that was right in training."""
+        right = f"{printing.format_number(self.tp)} of {printing.format_number(self.tp + self.fp)}"
+        setter = "no rule" if self.rule is None else f"rule {self.rule + 1}"
+        return printing.format_name(self.label), "present" if self.value else "absent", setter, right
 
 
 @dataclass(frozen=True)
@@ -133,28 +142,18 @@ class Explanation:
         rows = []
         for reason in self.labels:
             why = ", ".join(map(str, reason.checks)) or ("always" if reason.rule is not None else "the default")
-            rows.append(
-                [
-                    printing.format_name(reason.label),
-                    "present" if reason.value else "absent",
-                    "no rule" if reason.rule is None else f"rule {reason.rule + 1}",
-                    why,
-                    f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}",
-                ]
-            )
+            rows.append([*reason.words[:3], why, reason.words[3]])
         columns = ["label", "predicted", "set by", "because", "right in training"]
         return html_table(columns, rows, below=self._near_lines())
 
     def __str__(self) -> str:
-        width = min(30, max((len(printing.format_name(reason.label)) for reason in self.labels), default=0))
-        setters = ["no rule" if reason.rule is None else f"rule {reason.rule + 1}" for reason in self.labels]
-        column = max(map(len, setters), default=0)
-        lines = []
-        for reason, setter in zip(self.labels, setters, strict=True):
-            value = "present" if reason.value else "absent"
-            evidence = f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}"
-            name = printing.format_name(reason.label)
-            lines.append(f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)")
+        told = [reason.words for reason in self.labels]
+        width = min(30, max((len(name) for name, *_ in told), default=0))
+        column = max((len(setter) for _, _, setter, _ in told), default=0)
+        lines = [
+            f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)"
+            for name, value, setter, evidence in told
+        ]
         return "\n".join([*lines, *self._deciding_lines(), *self._other_lines(), *self._near_lines()])
 
     def _near_lines(self) -> list[str]:
@@ -204,8 +203,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     Examples
     --------
     >>> from polyrule.data import Feature
-    >>> from polyrule.model import Literal, RuleList
-    >>> from polyrule.model import NumericCondition
+    >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
     >>> rule = Rule((Literal(0, 1, tp=8, fp=1),), (NumericCondition(0, ">", 5.5),))
     >>> model = RuleList((rule,), (Feature("colours"),), ("red",), default_counts=((1, 9),))
     >>> print(explain(model, [7]))
@@ -219,50 +217,27 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     row = example_row(rule_list, example)
     if digits is not None:
         rule_list = with_gaps(rule_list, Table(row[None, :], rule_list.features), also=True)
-    course = _Course(rule_list, row)
-    state: dict[int, int] = {}
-    setter: dict[int, int] = {}
-    fired: list[int] = []
-    nearly: dict[int, dict[int, int]] = {}
-    grounds: dict[int, tuple[Check, ...]] = {}
-    stopped_at = None
-    for index, rule in enumerate(rule_list):
-        failing = course.failing(index, state)
-        if failing and failing > near:
-            continue
-        new = newly_set(rule_list, rule, state)
-        if failing:
-            if new:
-                nearly[index] = state
-            continue
-        fired.append(index)
-        if new:
-            grounds[index] = checks(rule_list, rule.body, row, state, digits)
-        state = state | new
-        setter |= dict.fromkeys(new, index)
-        if rule.stop and new:
-            stopped_at = index
-            break
-    reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(rule_list.label_names)))
+    tests = _Tests(rule_list, row)
+    course = follow(rule_list, tests.hold, range(len(rule_list)))
+    grounds = {
+        rule: checks(rule_list, rule_list[rule].body, row, course.before(rule), digits)
+        for rule in set(course.setter.values())
+    }
+    reasons = tuple(_reason(rule_list, label, course, grounds) for label in range(len(rule_list.label_names)))
     misses = []
-    for index, known in nearly.items():
-        after = dict(enumerate(rule_list.defaults)) | course.end_state(index, known)
-        would = [
-            _signed(rule_list, label, after[label])
-            for label, reason in enumerate(reasons)
-            if after[label] != reason.value
-        ]
+    for index, known in tests.nearly(course, near):
+        would = _would_set(rule_list, tests.end_state(index, known), reasons)
         if would:  # a rule that changes nothing is no news
             tried = checks(rule_list, rule_list[index].body, row, known, digits)
             missing = tuple(check for check in tried if not check.holds)
             text = rule_list.format_rule(index, counts=False, digits=digits)
-            misses.append(NearMiss(index, text, tuple(would), missing))
+            misses.append(NearMiss(index, text, would, missing))
     misses.sort(key=lambda miss: len(miss.missing))
-    return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), rule_list, digits)
+    return Explanation(reasons, tuple(course.fired), course.stopped, tuple(misses), rule_list, digits)
 
 
-class _Course:
-    """How a rule list goes over one example; which tests of features hold is looked up once, for all rules."""
+class _Tests:
+    """Which conditions of a list hold for one example; those on features are looked up once, for all rules."""
 
     def __init__(self, rule_list: RuleList, row: Floats) -> None:
         bodies = rule_list.flat.bodies
@@ -282,69 +257,43 @@ class _Course:
             failing += sum(state.get(test.label) != test.value for test in asked)
         return failing
 
-    def end_state(self, forced: int, state: dict[int, int]) -> dict[int, int]:
+    def hold(self, number: int, state: dict[int, int]) -> bool:
+        """Whether all of them do."""
+        return not self.failing(number, state)
+
+    def nearly(self, course: Course, near: int) -> Iterator[tuple[int, dict[int, int]]]:
+        """Yield rules that were tried, failed by few conditions and had something to set, and what was set before."""
+        for number in range(len(self._rules) if course.stopped is None else course.stopped):
+            idle = all(course.setter.get(label, number) < number for label in self._rules.heads[number])
+            if self._failing[number] <= near and not idle:
+                known = course.before(number)
+                if 0 < self.failing(number, known) <= near:
+                    yield number, known
+
+    def end_state(self, forced: int, known: dict[int, int]) -> dict[int, int]:
         """Labels that would be set if the rule `forced` fired, given those set before it."""
-        width = len(self._rules.label_names)
-        for number in [forced, *self._possible[bisect_right(self._possible, forced) :]]:
-            if number != forced and self.failing(number, state):
-                continue
-            rule = self._rules[number]
-            new = newly_set(self._rules, rule, state)
-            state = state | new if new else state
-            if (rule.stop and new) or len(state) == width:
-                break
-        return state
+        rules = [forced, *self._possible[bisect_right(self._possible, forced) :]]
+        return follow(self._rules, lambda rule, state: rule == forced or self.hold(rule, state), rules, known).state
 
 
-def example_row(model: Any, example: Any) -> Floats:
-    """Return the feature values of one example, checked against the model."""
-    if isinstance(example, Table):
-        check_table(model, example)
-        values = np.asarray(example, dtype=np.float64)
-    else:
-        try:
-            values = np.asarray(example, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ModelError(
-                "an example is one row of a table, or numbers in feature order (a category by its position); of "
-                "a frame or data set, choose the example with row="
-            ) from error
-        values = values[None, :] if values.ndim == 1 else values
-    if values.shape != (1, len(model.features)):
-        raise ModelError(
-            f"give one example with {len(model.features)} feature value(s), not an array of shape {values.shape}"
-        )
-    return np.asarray(values[0], dtype=np.float64)
+def _would_set(rule_list: RuleList, end: dict[int, int], reasons: Sequence[LabelReason]) -> tuple[str, ...]:
+    """Labels that would have another value in the end."""
+    after = dict(enumerate(rule_list.defaults)) | end
+    changed = [label for label, reason in enumerate(reasons) if after[label] != reason.value]
+    return tuple(printing.format_literal(Literal(label, after[label]), rule_list.label_names) for label in changed)
 
 
-def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[int, int]:
-    """Labels that the rule would set given what is set already."""
-    wanted = {literal.label: literal.value for literal in rule.head}
-    if rule_list.full:
-        wanted = {label: wanted.get(label, 0) for label in range(len(rule_list.label_names))}
-    return {label: value for label, value in wanted.items() if label not in state}
-
-
-def _reason(
-    rule_list: RuleList,
-    label: int,
-    state: dict[int, int],
-    setter: dict[int, int],
-    grounds: dict[int, tuple[Check, ...]],
-) -> LabelReason:
+def _reason(rule_list: RuleList, label: int, course: Course, grounds: Mapping[int, tuple[Check, ...]]) -> LabelReason:
     name = rule_list.label_names[label]
-    if label not in setter:
+    if label not in course.setter:
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
         return LabelReason(name, default, None, float(rule_list.chances[-1, label]), right, wrong, ())
-    rule = rule_list.rules[setter[label]]
+    setter = course.setter[label]
+    rule = rule_list.rules[setter]
     literal = next((literal for literal in rule.head if literal.label == label), None)
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
-    chance = float(rule_list.chances[setter[label], label])
-    return LabelReason(name, state[label], setter[label], chance, tp, fp, grounds[setter[label]])
-
-
-def _signed(rule_list: RuleList, label: int, value: int) -> str:
-    return ("" if value else "¬") + printing.format_name(rule_list.label_names[label])
+    chance = float(rule_list.chances[setter, label])
+    return LabelReason(name, course.state[label], setter, chance, tp, fp, grounds[setter])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -19,7 +18,6 @@ from polyrule.data import documents
 from polyrule.data.columns import shorten
 from polyrule.data.documents import checksum as _checksum  # noqa: F401 - whoever changes a file seals it with this
 from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
-from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.lazy import import_late
 from polyrule.model.rule import group_of
@@ -28,26 +26,12 @@ FORMAT = "polyrule-model"
 VERSION = 2
 
 
-@dataclass(frozen=True)
-class Codec:
-    """How the body of one kind of model is written and read."""
-
-    # From a model to the plain JSON values of the members that belong to this kind
-    encode: Callable[[Any], dict[str, Any]]
-    # From those members, the features, the label names and the information back to the model
-    decode: Callable[[dict[str, Node], tuple[Feature, ...], tuple[str, ...], dict[str, Any]], Any]
-    # members, optional: names of the members, and of those that may be absent
-    members: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-
-
 _KINDS = ("rule-list", "rule-ensemble")
 
 
-def _codec(kind: str) -> Codec:
+def _codec(kind: str) -> Any:
     """Return what a kind of model is made of; looked up late, for models save themselves."""
-    found: Codec = import_late("polyrule.model.codecs").CODECS[kind]
-    return found
+    return import_late("polyrule.model.codecs").CODECS[kind]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -150,13 +134,15 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     codec = _codec(kind)
     shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
     members = root.fields((*shared[:-1], *codec.members), ("checksum", *codec.optional))
-    labels = tuple(node.text() for node in members["labels"])
-    features = tuple(read_feature(node) for node in members["features"])
-    info = decode_info(members["info"])
+    shared_members = {
+        "label_names": tuple(node.text() for node in members["labels"]),
+        "features": tuple(read_feature(node) for node in members["features"]),
+        "info": decode_info(members["info"]),
+    }
     allowed.check_cells(source, _size(document))
     own = {name: members[name] for name in (*codec.members, *codec.optional)}
     try:
-        model = codec.decode(own, features, labels, info)
+        model = codec.decode(own, shared_members)
     except ModelError as error:
         raise error if str(error).startswith(source) else ModelError(f"{source}: {error}") from error
     if version < _version_for(model):

@@ -20,8 +20,7 @@ from polyrule.data.results import html_table
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
-from polyrule.model.explain import example_row
-from polyrule.model.narrowing import one_example
+from polyrule.model.narrowing import example_row, one_example
 
 
 class Search(Protocol):

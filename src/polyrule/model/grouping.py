@@ -26,26 +26,16 @@ Body = tuple[Condition, ...]
 MOST_PARTS = 100
 
 
-def joined(rules: Sequence[Rule]) -> Rule:
-    """Return the one rule that says what rules of one head say that differ in one condition: any of them.
+def joined_bodies(bodies: Sequence[Body]) -> Body:
+    """Return the body that holds where any of some bodies does, which differ in one condition.
 
     Examples
     --------
     >>> from polyrule.model import NominalCondition
-    >>> head, old = (Literal(0, 1, tp=4),), NominalCondition(0, 1)
-    >>> print(joined([Rule(head, (old, NominalCondition(1, 1))), Rule(head, (NominalCondition(2, 0), old))]))
-    y0 <- x0 = category 1, any of (x1 = category 1, x2 = category 0)   (TP 0, FP 0) [edited]
+    >>> old, tired, young = (NominalCondition(feature, value) for feature, value in ((0, 1), (1, 1), (2, 0)))
+    >>> joined_bodies([(old, tired), (young, old)]) == (old, GroupCondition((tired, young)))
+    True
     """
-    first = rules[0] if rules else None
-    if first is None or len(rules) < 2:
-        raise ModelError("joining takes at least two rules")
-    if any((_says(rule), rule.stop) != (_says(first), first.stop) for rule in rules):
-        raise ModelError("only rules with the same head, and all or none with a stop, can be joined")
-    return changed_rule(first, joined_bodies([rule.body for rule in rules]))
-
-
-def joined_bodies(bodies: Sequence[Body]) -> Body:
-    """Return the body that holds where any of some bodies does, which differ in one condition."""
     shared = [condition for condition in bodies[0] if all(condition in body for body in bodies)]
     members: dict[FeatureCondition, None] = {}
     names = {group.name for body in bodies if (group := group_of(body)) and group.name}
@@ -135,7 +125,3 @@ def required_group(body: Body) -> GroupCondition:
 def _put(body: Body, old: Condition, *new: Condition) -> Body:
     place = body.index(old)
     return (*body[:place], *new, *body[place + 1 :])
-
-
-def _says(rule: Rule) -> list[tuple[int, int]]:
-    return [(literal.label, literal.value) for literal in rule.head]

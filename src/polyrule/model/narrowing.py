@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.arrays import Floats
 from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
-from polyrule.model.rule import Condition, GroupCondition, LabelCondition, plain_conditions
+from polyrule.model.bodies import check_table
+from polyrule.model.rule import FeatureCondition, LabelCondition, changed_tests, plain_conditions
 
 
 def used_features(rules: Iterable[Any]) -> list[int]:
@@ -44,7 +46,11 @@ def narrow(model: Any) -> Any:
     if len(used) == len(model.features):
         return model
     place = {old: new for new, old in enumerate(used)}
-    rules = tuple(replace(rule, body=tuple(_moved(c, place) for c in rule.body)) for rule in model.rules)
+
+    def moved(test: FeatureCondition) -> FeatureCondition:
+        return replace(test, feature=place[test.feature])
+
+    rules = tuple(replace(rule, body=changed_tests(rule.body, moved)) for rule in model.rules)
     return replace(model, rules=rules, features=tuple(model.features[j] for j in used))
 
 
@@ -83,17 +89,6 @@ def fit_to(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
     return narrowed, to_table(table, narrowed.features, others="skip")
 
 
-def _moved(condition: Condition, place: dict[int, int]) -> Condition:
-    match condition:
-        case LabelCondition():
-            return condition
-        case GroupCondition(members):
-            return replace(
-                condition, members=tuple(replace(member, feature=place[member.feature]) for member in members)
-            )
-    return replace(condition, feature=place[condition.feature])
-
-
 def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool = False) -> tuple[Any, Any]:
     """Return the model over the columns that are there, and the example as a table of one row.
 
@@ -126,6 +121,27 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
     if len(table) != 1:
         raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")
     return fitted, table
+
+
+def example_row(model: Any, example: Any) -> Floats:
+    """Return the feature values of one example, checked against the model."""
+    if isinstance(example, Table):
+        check_table(model, example)
+        values = np.asarray(example, dtype=np.float64)
+    else:
+        try:
+            values = np.asarray(example, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                "an example is one row of a table, or numbers in feature order (a category by its position); of "
+                "a frame or data set, choose the example with row="
+            ) from error
+        values = values[None, :] if values.ndim == 1 else values
+    if values.shape != (1, len(model.features)):
+        raise ModelError(
+            f"give one example with {len(model.features)} feature value(s), not an array of shape {values.shape}"
+        )
+    return np.asarray(values[0], dtype=np.float64)
 
 
 def cut_row(X: Any, row: int) -> tuple[Any, int]:

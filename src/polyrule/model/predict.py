@@ -5,6 +5,7 @@ Probabilities come from the counts of the rules that fired.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,53 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
         return result.labels, result.setter
 
     return PredictResult(*run(flat.bodies.rules, len(flat.defaults), table, both))
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a list went over one example: value and setter of every label that was set, who fired, and who stopped."""
+
+    state: dict[int, int]
+    setter: dict[int, int]
+    fired: list[int]
+    stopped: int | None
+
+    def before(self, rule: int) -> dict[int, int]:
+        """Values of the labels that were set when a rule was tried."""
+        return {label: value for label, value in self.state.items() if self.setter[label] < rule}
+
+
+def follow(
+    rule_list: RuleList,
+    holds: Callable[[int, dict[int, int]], bool],
+    rules: Iterable[int],
+    known: Mapping[int, int] | None = None,
+) -> Course:
+    """Run some rules of a list on one example, until a stop takes effect.
+
+    `holds` says of a rule, and of the labels set so far, whether its body holds; `known` labels were set before.
+
+    Examples
+    --------
+    >>> from polyrule.model import RuleList
+    >>> model = RuleList((), (), ("a", "b")).insert(0, "a <- true").insert(1, "¬a, b <- a [stop]").insert(2, "b <- a")
+    >>> follow(model, lambda rule, state: rule != 2, range(3))
+    Course(state={0: 1, 1: 1}, setter={0: 0, 1: 1}, fired=[0, 1], stopped=1)
+    """
+    heads, width = rule_list.heads, len(rule_list.label_names)
+    state, fired = dict(known or {}), []
+    setter = dict.fromkeys(state, -1)
+    for number in rules:
+        if not holds(number, state):
+            continue
+        fired.append(number)
+        head = heads[number] if len(state) < width else {}
+        new = {label: value for label, value in head.items() if label not in state}
+        state |= new
+        setter |= dict.fromkeys(new, number)
+        if new and rule_list.rules[number].stop:
+            return Course(state, setter, fired, number)
+    return Course(state, setter, fired, None)
 
 
 def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:

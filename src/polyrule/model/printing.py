@@ -1,19 +1,18 @@
-"""Rules as people read them: ``red, ¬orange <- colours > 5.5, stripes <= 4   (TP 65, FP 0)``."""
+"""Conditions and rules as people read them: ``red, ¬orange <- colours > 5.5, stripes <= 4   (TP 65, FP 0)``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, floor, isnan
-from typing import TYPE_CHECKING, Any
 
 from polyrule.data.dates import format_date
-from polyrule.data.results import html_table
 from polyrule.data.table import Feature
-from polyrule.model.conditions import is_short, shown_threshold, shown_value
+from polyrule.model.conditions import shown_threshold, shown_value, tidy, without_implied_dates
 from polyrule.model.rule import (
     Condition,
+    EitherRule,
     FeatureCondition,
     GroupCondition,
     LabelCondition,
@@ -23,15 +22,11 @@ from polyrule.model.rule import (
     NumericCondition,
     Rule,
     SetCondition,
+    WeightedRule,
     at_least,
-    plain_conditions,
 )
 from polyrule.names import doubtful_marks, escape, is_visible
 
-if TYPE_CHECKING:
-    from polyrule.model.rule_list import RuleList
-
-_MOST_NAMED = 10
 _FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present")}
 
 # A name needs quotes where `parse_rule` could read it as something else than one name.
@@ -309,9 +304,35 @@ def _signed(label: int, value: int, label_names: Sequence[str]) -> str:
     return ("" if value else "¬") + format_name(label_names[label])
 
 
-def format_head(rule: Rule, label_names: Sequence[str]) -> str:
-    """The labels of the head, in label order."""
-    return ", ".join(format_literal(literal, label_names) for literal in rule.head)
+def format_weight(weight: float, digits: int | None = None) -> str:
+    """Return a signed weight with two decimals, or at most `digits` significant ones, or a whole number of points.
+
+    >>> format_weight(1.204), format_weight(-2.0), format_weight(-0.5), format_weight(0.01234, digits=1)
+    ('+1.20', '−2', '−0.50', '+0.01')
+    """
+    size = abs(weight)
+    sign = "−" if weight < 0 else "+"
+    if digits is not None:
+        return sign + format_number(float(f"{size:.{digits}g}"))
+    return sign + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
+
+
+def format_head(rule: EitherRule, label_names: Sequence[str], digits: int | None = None) -> str:
+    """The labels of the head: in label order, or with weights, the largest first, so that the point is seen at once."""
+    if isinstance(rule, Rule):
+        return ", ".join(format_literal(literal, label_names) for literal in rule.head)
+    entries = sorted(rule.head, key=lambda entry: (-abs(entry.weight), entry.label))
+    return ", ".join(
+        f"{format_name(label_names[entry.label])} {format_weight(entry.weight, digits)}" for entry in entries
+    )
+
+
+def format_conditions(
+    rule: EitherRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
+) -> str:
+    """The body of a rule; where weights add up, without conditions that follow from the others."""
+    body = rule.body if isinstance(rule, Rule) else without_implied_dates(tidy(rule.body), features)
+    return format_body(body, features, label_names, digits)
 
 
 def format_body(
@@ -355,14 +376,14 @@ def _format_together(
 
 
 def format_rule(
-    rule: Rule,
+    rule: EitherRule,
     features: Sequence[Feature],
     label_names: Sequence[str],
     *,
     counts: bool = True,
     digits: int | None = None,
 ) -> str:
-    """Return the rule as one line that `parse_rule` reads back.
+    """Return the rule as one line that `parse_rule` reads back; of an ensemble, with rounded weights.
 
     With `counts` it ends with what the rule did on the training examples, and in brackets whether it stops and who made
     it. Thresholds have so many significant `digits`, more only where so few would cover other training examples, or
@@ -374,108 +395,20 @@ def format_rule(
     >>> format_rule(rule, [Feature("colours")], ["red", "orange"])
     'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
     """
-    text = f"{format_head(rule, label_names)} <- {format_body(rule.body, features, label_names, digits)}"
+    text = f"{format_head(rule, label_names, digits)} <- {format_conditions(rule, features, label_names, digits)}"
     if not counts:
         return text
-    marks = [mark for mark, shown in (("stop", rule.stop), (rule.origin, rule.origin != "learned")) if shown]
-    text += f"   {format_counts(rule)}"
-    return text + (f" [{', '.join(marks)}]" if marks else "")
+    if isinstance(rule, WeightedRule):
+        return text + ("" if rule.coverage is None else f"   (covers {format_coverage(rule.coverage)})")
+    return f"{text}   {format_counts(rule)}" + (f" [{rule.marks}]" if rule.marks else "")
 
 
-def rule_text(rule: Rule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
-    """Return what a rule says and nothing else: text that reads back as the same rule, its stop included.
+def rule_text(rule: EitherRule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+    """Return what a rule says and nothing else: text that reads back as the same rule, weights in full, or its stop.
 
     >>> rule = Rule((Literal(0, 1, 65, 0),), (NumericCondition(0, ">", 5.5),), stop=True)
     >>> rule_text(rule, [Feature("size")], ["red"])
     'red <- size > 5.5 [stop]'
     """
-    return format_rule(rule, features, label_names, counts=False) + (" [stop]" if rule.stop else "")
-
-
-def format_defaults(rule_list: RuleList) -> str:
-    """What holds for labels that nobody sets."""
-    present = [
-        format_name(name) for name, value in zip(rule_list.label_names, rule_list.defaults, strict=True) if value
-    ]
-    if not present:
-        return "labels that no rule sets are absent"
-    if len(present) == len(rule_list.label_names):
-        return "labels that no rule sets are present"
-    return f"labels that no rule sets: {', '.join(present)} present, all others absent"
-
-
-def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-    """All rules, one line each as `format_rule` writes them, numbered from 1, and what holds for unset labels."""
-    width = len(str(len(rule_list)))
-    lines, always = [], rule_list.constants()
-    for number, rule in enumerate(rule_list):
-        if number in always and number - 1 in always:
-            continue  # stands in the line of the one before it
-        last = next(n for n in range(number, len(rule_list) + 1) if n not in always or n + 1 not in always)
-        start = f"{number + 1:>{width}}{f'-{last + 1}' if last > number else ''}. " if numbers else ""
-        if number in always:
-            text = format_constants(rule_list, range(number, last + 1), counts=counts)
-        else:
-            text = format_rule(rule, rule_list.features, rule_list.label_names, counts=counts, digits=digits)
-        lines.append(start + text)
-    notes = [format_defaults(rule_list)]
-    if rule_list.full:
-        notes.insert(0, "a rule that fires sets all labels outside its head to absent")
-    first = [f"({text})" for text in [rule_list.shortfall()] if text]
-    return "\n".join([*first, *lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
-
-
-def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
-    """Return what is predicted for everyone in one line: ``always: red (right for 77 %), white (78 %)``."""
-    parts: list[str] = []
-    for number in rules:
-        for literal in rule_list[number].head:
-            said = literal.tp + literal.fp
-            share = literal.tp / said if said and literal.chance is None else literal.chance
-            shown = "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)})"
-            parts.append(format_literal(literal, rule_list.label_names) + shown)
-    return f"always: {', '.join(parts)}"
-
-
-def rounding_lines(model: Any, digits: int | None) -> list[str]:
-    """Name the rules whose thresholds have more digits than were asked for; nothing where there are none."""
-    if digits is None:
-        return []
-    numbers = [
-        str(number)
-        for number, rule in enumerate(model.rules, start=1)
-        if any(
-            not model.features[condition.feature].is_stepped
-            and not is_short(shown_threshold(condition, digits), digits)
-            for condition in plain_conditions(rule.body)
-            if isinstance(condition, NumericCondition)
-        )
-    ]
-    if not numbers:
-        return []
-    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
-    which = f"rule{'s' * (len(numbers) > 1)} {', '.join(numbers[:_MOST_NAMED])}{more}"
-    return [f"(more than {digits} digit{'s' * (digits > 1)} where fewer could cover other examples: {which})"]
-
-
-def html_list(rule_list: RuleList, limit: int = 100) -> str:
-    """Return a small table for notebooks; names are escaped text, never markup."""
-    rows, always = [], rule_list.constants()
-    for number, rule in enumerate(rule_list.rules[:limit], start=1):
-        cells = (
-            number,
-            format_head(rule, rule_list.label_names),
-            format_body(rule.body, rule_list.features, rule_list.label_names),
-            format_count(rule.tp),
-            format_count(rule.fp),
-            "" if rule.expected is None else format_share(rule.expected),
-            "stop" if rule.stop else "",
-            "" if rule.origin == "learned" else rule.origin,
-        )
-        if number - 1 not in always:
-            rows.append(cells)
-    left = len(rule_list) - limit
-    more = [f"… and {left} more rules"] if left > 0 else []
-    above = [text for text in (rule_list.shortfall(), format_constants(rule_list, always) if always else "") if text]
-    below = [*more, f"({format_defaults(rule_list)})"]
-    return html_table(("", "head", "body", "TP", "FP", "expect", "stop", "origin"), rows, above, below)
+    text = f"{format_head(rule, label_names, 17)} <- {format_conditions(rule, features, label_names)}"
+    return text + (" [stop]" if isinstance(rule, Rule) and rule.stop else "")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyrule.arrays import Floats
-from polyrule.model.cells import Asked, Domain, Grid, Trial, split
+from polyrule.model.cells import Domain, Grid, Trial, split
 from polyrule.model.decisions import membership
+from polyrule.model.predict import follow
 from polyrule.model.rule import LabelCondition
 
 if TYPE_CHECKING:
@@ -25,101 +26,46 @@ class ListSearch:
     """
 
     def __init__(self, rule_list: RuleList, grid: Grid, target: int) -> None:
-        self._program, self._target = Program(rule_list, grid), target
+        self.rule_list, self.target = rule_list, target
+        self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
+        self.asked = [grid.asked(rule.body) for rule in rule_list.rules]
+        self.label_tests = [
+            [(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)] for rule in rule_list.rules
+        ]
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
-        self._run = self._program.run(trial)
-        return self._run.value(self._target)
+        self.course = follow(self.rule_list, partial(self._holds, trial), range(len(self.asked)))
+        return self.course.state.get(self.target, self.rule_list.defaults[self.target])
+
+    def _holds(self, trial: Trial, number: int, state: dict[int, int]) -> bool:
+        return self.asked[number].holds(trial) and all(
+            state.get(label) == value for label, value in self.label_tests[number]
+        )
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
         """Divide a node whose trial, the last one that was judged, has the old outcome."""
-        return split(domain, self._run.reasons(self._target, domain).items())[0]
-
-
-class Program:
-    """A rule list compiled to bit masks over cells."""
-
-    def __init__(self, rule_list: RuleList, grid: Grid) -> None:
-        self.defaults = rule_list.defaults
-        self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
-        self.stop = [rule.stop for rule in rule_list.rules]
-        self.asked: list[Asked] = []
-        self.label_tests: list[list[tuple[int, int]]] = []
-        self.heads: list[dict[int, int]] = []
-        width = len(rule_list.label_names)
-        self.writers: list[list[int]] = [[] for _ in range(width)]
-        for number, rule in enumerate(rule_list.rules):
-            self.asked.append(grid.asked(rule.body))
-            self.label_tests.append([(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)])
-            head = {literal.label: literal.value for literal in rule.head}
-            if rule_list.full:
-                head = {label: head.get(label, 0) for label in range(width)}
-            self.heads.append(head)
-            for label in head:
-                self.writers[label].append(number)
-
-    def run(self, trial: Trial) -> Run:
-        """Run the list on the example that has these cells."""
-        state: dict[int, int] = {}
-        setter: dict[int, int] = {}
-        fruitless: set[int] = set()
-        stopped = None
-        for number, head in enumerate(self.heads):
-            if not self.asked[number].holds(trial):
-                continue
-            if not all(state.get(label) == value for label, value in self.label_tests[number]):
-                continue
-            new = {label: value for label, value in head.items() if label not in state}
-            state |= new
-            setter |= dict.fromkeys(new, number)
-            if not new:
-                fruitless.add(number)
-            elif self.stop[number]:
-                stopped = number
-                break
-        return Run(self, trial, state, setter, fruitless, stopped)
-
-
-@dataclass(frozen=True)
-class Run:
-    """What the list did: state and setter of every label that was set, and where it stopped."""
-
-    program: Program
-    trial: Trial
-    state: dict[int, int]
-    setter: dict[int, int]
-    fruitless: set[int]
-    stopped: int | None
-
-    def value(self, label: int) -> int:
-        """Value of a label in the end."""
-        return self.state.get(label, self.program.defaults[label])
-
-    def reasons(self, label: int, domain: Domain) -> Domain:
-        """Features and, for each, cells such that every example of `domain` in these cells treats `label` alike.
-
-        Facts to be explained are put on a list: "label j stands as it does just before rule t", "rule q fired", "rule
-        q did not fire", "rule q was reached". Each is explained by other facts or by the cell of a feature.
-        """
-        cause = _Cause(self, domain)
-        cause.explain_label(label, len(self.program.heads))
-        return cause.found
+        return split(domain, _Cause(self, trial, domain).of_label(self.target).items())[0]
 
 
 class _Cause:
-    """The growing conjunction of cells that forces what happened."""
+    """The growing conjunction of cells that forces what happened: every example of `domain` in them meets the same.
 
-    def __init__(self, run: Run, domain: Domain) -> None:
-        self.run = run
-        self.program = run.program
-        self.domain = domain
+    Facts to be explained are put on a list: "label j stands as it does just before rule t", "rule q fired", "rule q did
+    not fire", "rule q was reached". Each is explained by other facts or by the cell of a feature.
+    """
+
+    def __init__(self, search: ListSearch, trial: Trial, domain: Domain) -> None:
+        self.search, self.run, self.trial, self.domain = search, search.course, trial, domain
+        self.fired = set(self.run.fired)
+        self.heads, self.writers = search.rule_list.heads, search.rule_list.writers
         self.found: Domain = {}
         self.done: set[tuple[str, int, int]] = set()
         self.todo: list[tuple[str, int, int]] = []
 
-    def explain_label(self, label: int, before: int) -> None:
-        self._add("label", label, before)
+    def of_label(self, label: int) -> Domain:
+        """Return what forces a label's value in the end: features, and for each some cells."""
+        self._add("label", label, len(self.heads))
         while self.todo:
             what, number, before = self.todo.pop()
             match what:
@@ -131,6 +77,7 @@ class _Cause:
                     self._explain_failed(number)
                 case "reached":
                     self._explain_reached(number)
+        return self.found
 
     def _add(self, what: str, number: int, before: int = 0) -> None:
         fact = (what, number, before)
@@ -140,7 +87,7 @@ class _Cause:
 
     def _explain_label(self, label: int, before: int) -> None:
         setter = self.run.setter.get(label, before)
-        writers = [rule for rule in self.program.writers[label] if rule < min(setter, before)]
+        writers = [rule for rule in self.writers[label] if rule < min(setter, before)]
         if setter < before:
             self._add("fired", setter)
             self._add("reached", setter)
@@ -150,17 +97,17 @@ class _Cause:
             self._add("fired", stopped)
             self._add("reached", stopped)
             # The stop took effect because of some label that nobody had set before it; one such label is enough.
-            fresh = next(j for j in self.program.heads[stopped] if self.run.setter.get(j) == stopped)
+            fresh = next(j for j in self.heads[stopped] if self.run.setter.get(j) == stopped)
             self._add("label", fresh, stopped)
         for rule in writers:
             self._add("failed", rule)
 
     def _explain_fired(self, rule: int) -> None:
-        asked = self.program.asked[rule]
+        asked = self.search.asked[rule]
         for feature, mask in asked.plain.items():
             self._require(feature, mask)
         self._require_some([test for test in asked.members if self._holds(*test)], asked.least)
-        for label, _value in self.program.label_tests[rule]:
+        for label, _value in self.search.label_tests[rule]:
             self._add("label", label, rule)
 
     def _explain_failed(self, rule: int) -> None:
@@ -168,7 +115,7 @@ class _Cause:
 
         A group failed because of as many members as are too many to spare.
         """
-        asked = self.program.asked[rule]
+        asked = self.search.asked[rule]
         plain = [(f, ~mask) for f, mask in asked.plain.items() if not self._holds(f, mask)]
         members = [(f, ~mask) for f, mask in asked.members if not self._holds(f, mask)]
         spare = len(asked.members) - asked.least
@@ -179,24 +126,24 @@ class _Cause:
         if len(members) > spare:
             self._require_some(members, spare + 1)
             return
-        for label, value in self.program.label_tests[rule]:
+        for label, value in self.search.label_tests[rule]:
             state = self.run.state.get(label) if self.run.setter.get(label, rule) < rule else None
             if state != value:
                 self._add("label", label, rule)
                 return
 
     def _explain_reached(self, rule: int) -> None:
-        for stop in self.program.stops:
+        for stop in self.search.stops:
             if stop >= rule:
                 return
-            if stop not in self.run.fruitless:
+            if stop not in self.fired:
                 self._add("failed", stop)
                 continue
-            for label in self.program.heads[stop]:
+            for label in self.heads[stop]:  # all were set before, or it would have ended the list
                 self._add("label", label, stop)
 
     def _holds(self, feature: int, mask: int) -> bool:
-        return bool(mask >> self.run.trial[feature] & 1)
+        return bool(mask >> self.trial[feature] & 1)
 
     def _require_some(self, tests: list[tuple[int, int]], count: int) -> None:
         """Make reasons of the tests that add least to them: best those that hold all over the domain or are there."""

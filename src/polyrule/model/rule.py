@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import mul
 from typing import Any
@@ -200,6 +200,32 @@ def group_of(body: Iterable[Condition]) -> GroupCondition | None:
     return groups[0] if groups else None
 
 
+def changed_tests(
+    body: Iterable[Condition], change: Callable[[FeatureCondition], FeatureCondition]
+) -> tuple[Condition, ...]:
+    """Return a body with what `change` makes of every condition on a feature, the members of a group among them.
+
+    >>> group = GroupCondition((MissingCondition(0, True), MissingCondition(1, True)))
+    >>> [size_of(changed_tests(body, lambda test: test)) for body in ((group,), (LabelCondition(0, 1), group))]
+    [2, 3]
+    """
+
+    def changed(condition: Condition) -> Condition:
+        if isinstance(condition, GroupCondition):
+            return replace(condition, members=tuple(map(change, condition.members)))
+        return condition if isinstance(condition, LabelCondition) else change(condition)
+
+    return tuple(map(changed, body))
+
+
+def in_any_order(body: Iterable[Condition]) -> frozenset[Any]:
+    """Return what bodies have in common that only differ in the order of conditions, or of members."""
+    return frozenset(
+        (frozenset(condition.members), condition.least) if isinstance(condition, GroupCondition) else condition
+        for condition in body
+    )
+
+
 def size_of(body: Iterable[Condition]) -> int:
     """Return how many conditions a reader has to read, each member of a group among them."""
     return sum(1 for _ in plain_conditions(body))
@@ -290,8 +316,8 @@ class Rule:
     def __str__(self) -> str:
         head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)
         body = ", ".join(map(_sketch, self.body)) or "true"
-        marks = ["stop"] * self.stop + [self.origin] * (self.origin != "learned")
-        return f"{head} <- {body}   (TP {self.tp:.9g}, FP {self.fp:.9g})" + (f" [{', '.join(marks)}]" if marks else "")
+        marks = f" [{self.marks}]" if self.marks else ""
+        return f"{head} <- {body}   (TP {self.tp:.9g}, FP {self.fp:.9g}){marks}"
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"
@@ -301,10 +327,14 @@ class Rule:
 
         # positions of labels and features: their names are kept by the list the rule stands in
         head, _, rest = str(self).partition(" <- ")
-        marks = ", ".join(["stop"] * self.stop + [self.origin] * (self.origin != "learned"))
         expected = "" if self.expected is None else format_share(self.expected)
-        row = [head, rest.partition("   (")[0], format_number(self.tp), format_number(self.fp), expected, marks]
+        row = [head, rest.partition("   (")[0], format_number(self.tp), format_number(self.fp), expected, self.marks]
         return html_table(["head", "body", "TP", "FP", "expect", ""], [row])
+
+    @property
+    def marks(self) -> str:
+        """Whether the rule stops, and who made it where that was not the learner: what stands in brackets behind it."""
+        return ", ".join(["stop"] * self.stop + [self.origin] * (self.origin != "learned"))
 
     @property
     def tp(self) -> float:
@@ -412,3 +442,6 @@ class WeightedRule:
     def is_multi_label(self) -> bool:
         """Whether the rule weighs more than one label."""
         return len(self.head) > 1
+
+
+EitherRule = Rule | WeightedRule

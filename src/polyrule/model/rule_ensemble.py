@@ -13,18 +13,19 @@ import numpy as np
 from scipy.special import expit
 
 from polyrule.arrays import Bools, Bytes, Floats, Matrix
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Table
 from polyrule.errors import ModelError
-from polyrule.model import ensemble_printing as printing
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import fits, with_gaps
+from polyrule.model.conditions import check_rules, with_gaps
 from polyrule.model.decisions import Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
-from polyrule.model.grouping import Body, joined_bodies
+from polyrule.model.grouping import Body
+from polyrule.model.model_printing import ensemble_lines
 from polyrule.model.narrowing import fit_to, one_example, used_features
 from polyrule.model.parsing import parse_weighted
+from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
 from polyrule.model.rule import Entry, WeightedRule, size_of
 from polyrule.model.rule_model import RuleModel, labelled
@@ -58,6 +59,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     Examples
     --------
+    >>> from polyrule import Feature
     >>> from polyrule.ensemble import Entry
     >>> from polyrule.model import NumericCondition
     >>> slow = WeightedRule((Entry(0, 3),), (NumericCondition(0, "<=", 90),), coverage=42)
@@ -69,6 +71,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     """
 
     KIND: ClassVar[str] = "rule-ensemble"
+    FACTS: ClassVar[tuple[str, ...]] = ("covers",)
+    ALIKE: ClassVar[str] = "that weigh the same labels, with the same signs,"
 
     intercepts: tuple[float, ...]
     decision: Decision
@@ -100,8 +104,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
                 f"decision {self.decision.kind!r} compares labels, but their points are worth different amounts; learn"
                 f" the scorecard with decision={self.decision.kind!r}"
             )
-        for number, rule in enumerate(self.rules, start=1):
-            _check_rule(rule, number, self.features, width)
+        check_rules(self, self._is_known, "no label of this model, or no finite weight")
 
     @cached_property
     def worth(self) -> Floats:
@@ -121,45 +124,21 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def __getitem__(self, index: int) -> WeightedRule:
         return self.rules[index]
 
-    def __str__(self) -> str:
-        return printing.format_ensemble(self)
-
-    def _repr_html_(self) -> str:
-        return printing.html_ensemble(self)
-
     @property
     def is_scorecard(self) -> bool:
         """Whether all weights and intercepts are whole points."""
         numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
         return all(float(number).is_integer() for number in numbers)
 
-    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-        """Return the ensemble as text, one rule per line, then what each label starts from and needs.
+    def _record(self, rule: WeightedRule) -> dict[str, Any]:
+        weights = {f"weight {self.label_names[entry.label]}": entry.weight for entry in rule.head}
+        return {"coverage": rule.coverage, **weights}
 
-        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
-        cover other training examples.
-        """
-        return printing.format_ensemble(self, numbers=numbers, counts=counts, digits=digits)
+    def _facts(self, rule: WeightedRule) -> tuple[str, ...]:
+        return ("" if rule.coverage is None else format_coverage(rule.coverage),)
 
-    def format_rule(self, index: int, *, counts: bool = True) -> str:
-        """Return one rule as text."""
-        return printing.format_weighted_rule(self.rules[index], self.features, self.label_names, counts=counts)
-
-    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
-        """One plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
-        features, names = self.features, self.label_names
-        return [
-            {
-                "rule": number,
-                "head": printing.format_weighted_head(rule, names, digits),
-                "body": printing.format_conditions(rule, features, names, digits),
-                "labels": len(rule.head),
-                "conditions": size_of(rule.body),
-                "coverage": rule.coverage,
-                **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
-            }
-            for number, rule in enumerate(self.rules, start=1)
-        ]
+    def _notes(self, digits: int | None = None) -> list[str]:
+        return ensemble_lines(self, digits)
 
     def statistics(self) -> dict[str, float]:
         """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
@@ -267,25 +246,15 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:
         return replace(rule, body=body, coverage=None)
 
-    def _joined(self, rules: Sequence[WeightedRule]) -> WeightedRule:
-        if len(rules) < 2:
-            raise ModelError("joining takes at least two rules")
-        if len({tuple((entry.label, entry.weight > 0) for entry in rule.head) for rule in rules}) > 1:
-            raise ModelError("only rules that weigh the same labels, with the same signs, can be joined")
-        return self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
+    def _is_known(self, said: Any) -> bool:
+        return 0 <= said.label < len(self.label_names) and isfinite(said.weight)
+
+    def _says(self, rule: WeightedRule) -> Any:
+        return [(entry.label, entry.weight > 0) for entry in rule.head]
 
     def flip_search(self, grid: Grid, target: int) -> SumSearch:
         """Return what the ensemble knows about one of its labels, for the search for the smallest flip."""
         return SumSearch(self, grid, target)
-
-
-def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:
-    for entry in rule.head:
-        if not 0 <= entry.label < labels or not isfinite(entry.weight):
-            raise ModelError(f"rule {number}: head entry {entry} names no label of this model, or no finite weight")
-    for condition in rule.body:
-        if not fits(condition, features):
-            raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
 
 
 @dataclass(frozen=True, eq=False)

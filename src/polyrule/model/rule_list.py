@@ -14,10 +14,11 @@ from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import fits
+from polyrule.model.conditions import check_rules
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
-from polyrule.model.grouping import Body, changed_rule, joined, split_bodies, with_name
+from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
+from polyrule.model.model_printing import list_lines
 from polyrule.model.narrowing import one_example, used_features
 from polyrule.model.parsing import parse_rule
 from polyrule.model.printing import as_printed
@@ -30,7 +31,6 @@ from polyrule.model.rule import (
     Rule,
     group_of,
     plain_conditions,
-    size_of,
 )
 from polyrule.model.rule_model import RuleModel, labelled
 
@@ -76,6 +76,8 @@ class RuleList(RuleModel[Rule]):
     """
 
     KIND: ClassVar[str] = "rule-list"
+    FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
+    ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
 
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
@@ -93,8 +95,7 @@ class RuleList(RuleModel[Rule]):
             given = len(getattr(self, name))
             if given != width and (given or name != "default_chances"):
                 raise ModelError(f"{name}: {given} entries for {width} labels")
-        for number, rule in enumerate(self.rules, start=1):
-            _check_indices(rule, number, self.features, width)
+        check_rules(self, self._is_known, "no label of this model", labels=width)
 
     @cached_property
     def flat(self) -> prediction.FlatRules:
@@ -106,6 +107,22 @@ class RuleList(RuleModel[Rule]):
         """Probability that each label is present, by who set it: a row per rule, the last for nobody."""
         return prediction.chance_table(self)
 
+    @cached_property
+    def heads(self) -> tuple[dict[int, int], ...]:
+        """Value of every label that a rule sets, per rule; of a full list, that is every label."""
+        said = ({literal.label: literal.value for literal in rule.head} for rule in self.rules)
+        absent = dict.fromkeys(range(len(self.label_names)), 0) if self.full else {}
+        return tuple(absent | head for head in said)
+
+    @cached_property
+    def writers(self) -> tuple[list[int], ...]:
+        """Rules that set a label, per label."""
+        found: tuple[list[int], ...] = tuple([] for _ in self.label_names)
+        for number, head in enumerate(self.heads):
+            for label in head:
+                found[label].append(number)
+        return found
+
     @overload
     def __getitem__(self, index: int) -> Rule: ...
 
@@ -115,20 +132,6 @@ class RuleList(RuleModel[Rule]):
     def __getitem__(self, index: int | slice) -> Rule | RuleList:
         """Return one rule, or for a slice the list of these rules alone."""
         return replace(self, rules=self.rules[index]) if isinstance(index, slice) else self.rules[index]
-
-    def __str__(self) -> str:
-        return printing.format_list(self)
-
-    def _repr_html_(self) -> str:
-        return printing.html_list(self)
-
-    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-        """Return the list as text, one rule per line; see `polyrule.model.printing.format_list`."""
-        return printing.format_list(self, numbers=numbers, counts=counts, digits=digits)
-
-    def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
-        """Return one rule as text."""
-        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts, digits=digits)
 
     def statistics(self) -> dict[str, float]:
         """Count what a list is made of.
@@ -172,26 +175,30 @@ class RuleList(RuleModel[Rule]):
             "hand_made": sum(rule.origin != "learned" for rule in rules),
         }
 
-    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
-        """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
-        features, names = self.features, self.label_names
-        return [
-            {
-                "rule": number,
-                "head": printing.format_head(rule, names),
-                "body": printing.format_body(rule.body, features, names, digits),
-                "labels": len(rule.head),
-                "conditions": size_of(rule.body),
-                "tp": rule.tp,
-                "fp": rule.fp,
-                "expected": rule.expected,
-                "value": None if rule.value is None else float(rule.value),
-                "coverage": rule.coverage,
-                "stop": rule.stop,
-                "origin": rule.origin,
-            }
-            for number, rule in enumerate(self.rules, start=1)
-        ]
+    def _record(self, rule: Rule) -> dict[str, Any]:
+        return {
+            "tp": rule.tp,
+            "fp": rule.fp,
+            "expected": rule.expected,
+            "value": None if rule.value is None else float(rule.value),
+            "coverage": rule.coverage,
+            "stop": rule.stop,
+            "origin": rule.origin,
+        }
+
+    def _facts(self, rule: Rule) -> tuple[str, ...]:
+        expected = "" if rule.expected is None else printing.format_share(rule.expected)
+        origin = "" if rule.origin == "learned" else rule.origin
+        return (
+            printing.format_count(rule.tp),
+            printing.format_count(rule.fp),
+            expected,
+            "stop" * rule.stop,
+            origin,
+        )
+
+    def _notes(self, digits: int | None = None) -> list[str]:
+        return list_lines(self)
 
     def constants(self) -> tuple[int, ...]:
         """Return the positions of the rules that make labels present for every example.
@@ -281,25 +288,15 @@ class RuleList(RuleModel[Rule]):
     def _with_body(self, rule: Rule, body: Body) -> Rule:
         return changed_rule(rule, body)
 
-    def _joined(self, rules: Sequence[Rule]) -> Rule:
-        return joined(rules)
+    def _is_known(self, said: Any) -> bool:
+        return 0 <= said.label < len(self.label_names) and said.value in (0, 1)
+
+    def _says(self, rule: Rule) -> Any:
+        return [(literal.label, literal.value) for literal in rule.head], rule.stop
 
     def flip_search(self, grid: Grid, target: int) -> ListSearch:
         """Return what the list knows about one of its labels, for the search for the smallest flip."""
         return ListSearch(self, grid, target)
-
-
-def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], labels: int) -> None:
-    for literal in rule.head:
-        if not 0 <= literal.label < labels or literal.value not in (0, 1):
-            raise ModelError(f"rule {number}: head literal {literal} names no label of this model")
-    for condition in rule.body:
-        if isinstance(condition, LabelCondition):
-            known = 0 <= condition.label < labels and condition.value in (0, 1)
-        else:
-            known = fits(condition, features)
-        if not known:
-            raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
 
 
 def from_text(rule_list: RuleList, text: str) -> RuleList:

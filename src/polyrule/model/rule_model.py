@@ -17,17 +17,20 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import read_target, to_table
+from polyrule.data.encode import read_target, tag_cells, to_table
+from polyrule.data.frames import column_names, is_frame, open_frame
+from polyrule.data.labels import arrange_labels
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model import files
+from polyrule.model import files, printing
 from polyrule.model.cells import Grid
 from polyrule.model.flips import Flip, Search, smallest_flip
-from polyrule.model.grouping import Body, with_member, with_name, without_member
+from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
+from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
-from polyrule.model.rule import FeatureCondition
+from polyrule.model.rule import FeatureCondition, size_of
 
 AnyRule = TypeVar("AnyRule")
 
@@ -41,6 +44,8 @@ class RuleModel(Generic[AnyRule]):
     """
 
     KIND: ClassVar[str]
+    FACTS: ClassVar[tuple[str, ...]]
+    ALIKE: ClassVar[str]
 
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
@@ -63,6 +68,37 @@ class RuleModel(Generic[AnyRule]):
     def __repr__(self) -> str:
         size = f"{len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels"
         return f"{type(self).__name__}({size})"
+
+    def __str__(self) -> str:
+        return self.format()
+
+    def _repr_html_(self) -> str:
+        return html_model(self)
+
+    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
+        """Return the model as text, one rule per line; see `polyrule.model.model_printing.format_model`.
+
+        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
+        cover other training examples.
+        """
+        return format_model(self, numbers=numbers, counts=counts, digits=digits)
+
+    def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
+        """Return one rule as text."""
+        rule: Any = self.rules[index]
+        return printing.format_rule(rule, self.features, self.label_names, counts=counts, digits=digits)
+
+    def constants(self) -> tuple[int, ...]:
+        """Return the positions of the rules that are told in one line, as what they say holds for every example."""
+        return ()
+
+    def shortfall(self) -> str:
+        """Say that the model is hardly better than the same labels for everyone; empty where that is not known."""
+        return ""
+
+    def _notes(self, digits: int | None = None) -> list[str]:
+        """Say what decides besides the rules."""
+        raise NotImplementedError
 
     def remove(self, index: int) -> Self:
         """Return the model without the rule at `index`; `refit` gives the other rules of an ensemble new weights."""
@@ -100,9 +136,13 @@ class RuleModel(Generic[AnyRule]):
         weights are those of the first, and are then added once where several of the rules fired.
         """
         places = sorted({self.position(index) for index in indices})
-        one = self._joined([self.rules[place] for place in places])
+        if len(places) < 2:
+            raise ModelError("joining takes at least two rules")
+        rules: list[Any] = [self.rules[place] for place in places]
+        if any(self._says(rule) != self._says(rules[0]) for rule in rules):
+            raise ModelError(f"only rules {self.ALIKE} can be joined")
         kept = [rule for place, rule in enumerate(self.rules) if place not in places[1:]]
-        kept[places[0]] = one
+        kept[places[0]] = self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
         return self._edited(kept)
 
     def name_group(self, index: int, name: str) -> Self:
@@ -164,7 +204,8 @@ class RuleModel(Generic[AnyRule]):
         """Return a rule with another body, without what was counted for the old one."""
         raise NotImplementedError
 
-    def _joined(self, rules: Sequence[AnyRule]) -> AnyRule:
+    def _says(self, rule: AnyRule) -> Any:
+        """Return what must be the same of rules that are joined, as `ALIKE` says."""
         raise NotImplementedError
 
     def labels_of(self, table: Table) -> Bytes:
@@ -195,6 +236,25 @@ class RuleModel(Generic[AnyRule]):
 
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
         """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
+        rules: Sequence[Any] = self.rules
+        return [
+            {
+                "rule": number,
+                "head": printing.format_head(rule, self.label_names, digits),
+                "body": printing.format_conditions(rule, self.features, self.label_names, digits),
+                "labels": len(rule.head),
+                "conditions": size_of(rule.body),
+                **self._record(rule),
+            }
+            for number, rule in enumerate(rules, start=1)
+        ]
+
+    def _record(self, rule: AnyRule) -> dict[str, Any]:
+        """Return what a record of a rule has besides what it says."""
+        raise NotImplementedError
+
+    def _facts(self, rule: AnyRule) -> tuple[str, ...]:
+        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:
@@ -283,14 +343,23 @@ def is_pair(data: Any) -> bool:
     return data is None or isinstance(data, Dataset) or (isinstance(data, (tuple, list)) and len(data) == 2)
 
 
-def labelled(model: Any, data: Any, y: Any = None) -> Dataset:
-    """Return examples with their labels as the model knows them: a data set as it is, or X and y brought together."""
+def labelled(model: Any, data: Any, y: Any = None, name: str = "data") -> Dataset:
+    """Return examples with their labels as the model knows them: a data set as it is, or X and y brought together.
+
+    Words, and columns of a frame that has all labels of the model, are known by their names; other columns stand in the
+    model's order.
+    """
     if isinstance(data, Dataset):
         return data
     if y is None:
         raise OptionError("this needs labels: give a Dataset, or X and y")
-    target = read_target(y, model.label_names)
-    return Dataset(to_table(data, model.features), target.truth, target.names)
+    wanted: tuple[str, ...] = model.label_names
+    framed = is_frame(y) and set(wanted) <= set(column_names(open_frame(y)))
+    target = read_target(y, None if framed or tag_cells(y) is not None else wanted)
+    truth = target.truth
+    if target.names != wanted:
+        truth = arrange_labels(truth, target.names, wanted).check(name, "which is left out").Y
+    return Dataset(to_table(data, model.features), truth, wanted, name=name)
 
 
 def importances_of(model: Any) -> Floats:

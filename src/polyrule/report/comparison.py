@@ -8,20 +8,14 @@ from typing import Any
 
 from polyrule.arrays import Bytes
 from polyrule.data.labels import UNKNOWN
-from polyrule.model.rule import Rule, group_of
+from polyrule.model.rule import Rule, in_any_order
 
 Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
 
 
 def signature(rule: Rule) -> Signature:
     """What a rule says, without its counts and the order of its conditions and members."""
-    return frozenset((literal.label, literal.value) for literal in rule.head), _asked(rule)
-
-
-def _asked(rule: Rule) -> frozenset[Any]:
-    group = group_of(rule.body)
-    others = frozenset(condition for condition in rule.body if condition is not group)
-    return others if group is None else others | {(frozenset(group.members), group.least)}
+    return frozenset((literal.label, literal.value) for literal in rule.head), in_any_order(rule.body)
 
 
 def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -40,8 +34,8 @@ def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tu
     """
     same = _pair(list(map(signature, first)), list(map(signature, second)), set(), set())
     left, right = {a for a, _ in same}, {b for _, b in same}
-    bodies = _pair(list(map(_asked, first)), list(map(_asked, second)), left, right)
-    return same, bodies
+    mine, others = ([in_any_order(rule.body) for rule in rules] for rules in (first, second))
+    return same, _pair(mine, others, left, right)
 
 
 def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: set[int]) -> list[tuple[int, int]]:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints32
-from polyrule.data.labels import UNKNOWN
-from polyrule.data.table import Table
-from polyrule.model.predict import predict
+from polyrule.arrays import Floats, Ints
 from polyrule.model.rule_list import RuleList
+from polyrule.report.tally import Tally, count, counts, union
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,72 +27,43 @@ class Curve:
         return len(self.set_share)
 
 
-def curve(model: RuleList, table: Table, truth: Bytes) -> Curve:
+def curve(model: RuleList, run: Tally) -> Curve:
     """Follow a list rule by rule; a prefix of the list predicts what the whole list had set by then.
 
     Examples
     --------
+    >>> from polyrule.data import Table
     >>> from polyrule.model import Literal, NumericCondition, Rule
+    >>> from polyrule.report.tally import Covers, tally
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),)
     >>> model = RuleList(rules, table.features, ("red",))
-    >>> curve(model, table, np.array([[1], [0]], dtype=np.uint8)).hamming_accuracy.tolist()
+    >>> curve(model, tally(model, Covers(table, np.array([[1], [0]], dtype=np.uint8)))).hamming_accuracy.tolist()
     [0.5, 1.0]
     """
-    run = predict(model, table)
-    steps, (examples, width) = len(model) + 1, run.labels.shape
-    defaults = np.broadcast_to(np.array(model.defaults, dtype=np.uint8), run.labels.shape)
-    rows, columns = np.nonzero(run.setter >= 0)
-    when = run.setter[rows, columns].astype(np.int64)
-    order = np.argsort(when, kind="stable")
-    rows, columns, when = rows[order], columns[order], when[order]
-    is_known, is_present = truth != UNKNOWN, (truth == 1).astype(np.int64)
-    known = is_known[rows, columns].astype(np.int64)
-    before, after, present = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, is_present))
-
-    def total(start: int, change: Ints) -> Ints:
-        per_rule = np.bincount(when, change, steps - 1).astype(np.int64)
-        return start + np.concatenate([[0], np.cumsum(per_rule)])
-
-    predicted = total(int((defaults * is_known).sum()), (after - before) * known)
-    hits = total(int((defaults * is_present).sum()), (after - before) * present)
-    wrong_before, wrong_after = ((said != present) * known for said in (before, after))
-    wrong = total(int(((defaults != is_present) & is_known).sum()), wrong_after - wrong_before)
-    judged = is_known.any(axis=1)
+    part = run.covers_of
+    unset = np.repeat(part.every[None, :], part.labels, axis=0)
+    predicted = np.where(np.array(model.defaults, dtype=bool)[:, None], unset, np.uint64(0))
+    off = (predicted & part.absent) | (~predicted & part.present)
+    running, left = part.every, part.rows * part.labels
+    hits, wrong = counts(predicted & part.present), counts(off)
+    points = [(left, count(running & union(unset)), hits.sum(), wrong.sum(), count(part.judged & ~union(off)))]
+    for rule, head, fired in zip(model.rules, model.heads, run.fired, strict=True):
+        labels, says = list(head), np.array(list(head.values()), dtype=bool)[:, None]
+        newly = fired & unset[labels]
+        unset[labels] ^= newly
+        running = running & ~union(newly) if rule.stop else running
+        mine = (predicted[labels] & ~newly) | np.where(says, newly, np.uint64(0))
+        predicted[labels], off[labels] = mine, (mine & part.absent[labels]) | (~mine & part.present[labels])
+        left -= int(counts(newly).sum())
+        hits[labels], wrong[labels] = counts(mine & part.present[labels]), counts(off[labels])
+        points.append((left, count(running & union(unset)), hits.sum(), wrong.sum(), count(part.judged & ~union(off))))
+    lefts, still, right, missed, matches = np.array(points, dtype=np.int64).T
+    cells, known = part.rows * part.labels, int(counts(part.present | part.absent).sum())
     return Curve(
-        set_share=total(0, np.ones_like(when)) / max(1, examples * width),
-        open_examples=_open(model, run.setter),
-        micro_f1=2 * hits / np.maximum(1, predicted + int(is_present.sum())),
-        hamming_accuracy=1 - wrong / max(1, int(is_known.sum())),
-        subset_accuracy=_exact_matches(
-            ((defaults != is_present) & is_known).sum(axis=1), judged, rows, when, wrong_after - wrong_before, steps
-        )
-        / max(1, int(judged.sum())),
+        set_share=(cells - lefts) / max(1, cells),
+        open_examples=still,
+        micro_f1=2 * right / np.maximum(1, 2 * right + missed),
+        hamming_accuracy=1 - missed / max(1, known),
+        subset_accuracy=matches / max(1, count(part.judged)),
     )
-
-
-def _exact_matches(errors: Ints, judged: Bools, rows: Ints, when: Ints, change: Ints, steps: int) -> Ints:
-    """Examples that are right in every known label after each rule; `rows`, `when` and `change` are sorted by rule."""
-    errors = errors + ~judged  # an example without a known label is never right
-    right = int((errors == 0).sum())
-    matches = [right]
-    starts = np.searchsorted(when, np.arange(steps))
-    for rule in range(steps - 1):
-        span = slice(starts[rule], starts[rule + 1])
-        touched = np.unique(rows[span])
-        right -= int((errors[touched] == 0).sum())
-        np.add.at(errors, rows[span], change[span])
-        right += int((errors[touched] == 0).sum())
-        matches.append(right)
-    return np.array(matches, dtype=np.int64)
-
-
-def _open(model: RuleList, setter: Ints32) -> Ints:
-    """Examples still open after each rule: nobody stopped them and a label is unset."""
-    beyond = len(model)
-    stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
-    stopped = np.where(stops[setter], setter, beyond).min(axis=1, initial=beyond)
-    latest = np.where(setter < 0, beyond, setter).max(axis=1, initial=-1)
-    ended = np.minimum(stopped, latest)
-    closed = np.bincount(ended[ended < beyond], minlength=beyond) if beyond else np.zeros(0, dtype=np.int64)
-    return np.asarray(len(setter) - np.concatenate([[0], np.cumsum(closed)]), dtype=np.int64)

@@ -12,13 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Bytes
-from polyrule.data import Dataset, Feature, Table, to_labels, to_table
+from polyrule.data import Dataset, Feature, Table, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
 from polyrule.data.labels import UNKNOWN, LabelMatrix, arrange_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 from polyrule.model.narrowing import names_in_rules
+from polyrule.model.rule_model import labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +181,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 def _part(key: str, title: str, data: Any, model: Any) -> Part:
     what = "data" if key == "train" else "test"
+    if not model.label_names:
+        raise ModelError("the model knows no label, so there is nothing to show on data")
     if not isinstance(data, Dataset):
         if not isinstance(data, (tuple, list)) or len(data) != 2:
             raise OptionError(f"{what} must be a Dataset or a pair (X, Y), not {type(data).__name__}")
-        truth, names = to_labels(data[1], unknown=True)
-        wanted = tuple(model.label_names)
-        named = names if set(names) >= set(wanted) else wanted  # an array without names is in the model's order
-        data = Dataset(to_table(data[0], model.features), truth, named, name=what)
+        data = labelled(model, data[0], data[1], what)
     if len(data) == 0:
         raise DataError(f"{what}: {data.name} holds no examples, so there is nothing to show")
     truth = data.Y

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,32 +13,13 @@ from polyrule.evaluation.importance import Importance, Stability, importances, s
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Rule, plain_conditions
-from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.model.rule_list import RuleList
+from polyrule.model.rule import plain_conditions
 from polyrule.names import visible
-from polyrule.report import comparison, ensemble_summary, examples, list_summary, scoring
+from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.report.tally import Covers, tally
 from polyrule.version import __version__
-
-
-def kind_of(model: Any) -> ModuleType:
-    """Return the module that summarises this kind of model."""
-    if isinstance(model, RuleList):
-        return list_summary
-    if isinstance(model, RuleEnsemble):
-        return ensemble_summary
-    raise OptionError(f"cannot report on {type(model).__name__}: only rule lists and rule ensembles have a report")
-
-
-def signed_rules(model: Any) -> Sequence[Rule]:
-    """Return a model's rules as heads of present and absent labels with their bodies."""
-    if isinstance(model, RuleEnsemble):
-        return [ensemble_summary.signed_rule(rule) for rule in model.rules]
-    rules: Sequence[Rule] = model.rules
-    return rules
 
 
 def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples: int = 0) -> dict[str, Any] | None:
@@ -126,7 +106,7 @@ def summarise(
             for name, model, results in zip(inputs.names, inputs.models, runs, strict=True)
         ],
         "comparison": comparison.summarise(
-            [signed_rules(model) for model in inputs.models],
+            [model_summary.signed_rules(model) for model in inputs.models],
             None if last is None else [results[-1].labels for results in runs],
             None if last is None else last.truth,
         ),
@@ -194,15 +174,14 @@ def _model(
     simple: Sequence[scoring.SIMPLE],
     slots: dict[int, int],
 ) -> dict[str, Any]:
-    kind = kind_of(model)
-    parts = []
-    for part, result, known in zip(inputs.parts, results, simple, strict=True):
-        entry = scoring.summarise(part, result.labels, known, inputs.label_names)
-        parts.append(entry | kind.summarise_part(model, result, part))
-    entry = {"name": name, "info": _info(model.info), "parts": parts}
-    entry |= kind.summarise(_roundable(model, inputs.parts), results, slots)
+    entry = {"name": name} | model_summary.summarise(_roundable(model, inputs.parts), results, slots)
+    parts = [
+        scoring.summarise(part, result.labels, known, inputs.label_names) | model_summary.summarise_part(model, result)
+        for part, result, known in zip(inputs.parts, results, simple, strict=True)
+    ]
+    entry |= {"info": _info(model.info), "parts": parts}
     entry["warnings"] = [
-        *kind.warnings(model, results, inputs.parts),
+        *model_summary.warnings(model, results, inputs.parts),
         *_fit_warnings(model, inputs),
         *_score_warnings(parts, inputs),
     ]

@@ -39,7 +39,7 @@ class Covers:
     @cached_property
     def judged(self) -> Words:
         """Examples of which at least one label is known."""
-        return np.asarray(np.bitwise_or.reduce(self.present | self.absent, axis=0, initial=0), dtype=np.uint64)
+        return union(self.present | self.absent)
 
     def condition(self, condition: InputCondition) -> Words:
         """Return the examples that satisfy a condition on features."""
@@ -98,12 +98,14 @@ class Tally:
         return np.ascontiguousarray(unpack(self.predicted, self.covers_of.rows).T).astype(np.uint8)
 
     @cached_property
-    def per_label(self) -> dict[str, Ints]:
-        """Counts per label over the examples whose label is known."""
+    def per_label(self) -> dict[str, Any]:
+        """Counts and ratios per label over the examples whose label is known; 0/0 counts 0."""
         part = self.covers_of
         tp, fp = counts(self.predicted & part.present), counts(self.predicted & part.absent)
         present = counts(part.present)
-        return {"tp": tp, "fp": fp, "fn": present - tp, "present": present}
+        precision, recall = _shares(tp, tp + fp), _shares(tp, present)
+        found = {"tp": tp, "fp": fp, "fn": present - tp, "present": present, "predicted": tp + fp}
+        return found | {"precision": precision, "recall": recall, "f1": _shares(2 * tp, tp + fp + present)}
 
     @cached_property
     def scores(self) -> dict[str, float]:
@@ -111,16 +113,14 @@ class Tally:
         per, part = self.per_label, self.covers_of
         tp, fp, fn = (int(per[name].sum()) for name in ("tp", "fp", "fn"))
         known = int(counts(part.present).sum() + counts(part.absent).sum())
-        off = np.bitwise_or.reduce(self.wrong_cells, axis=0, initial=0)
         judged = count(part.judged)
-        per_f1 = _shares(2 * per["tp"], 2 * per["tp"] + per["fp"] + per["fn"])
         return {
             "micro_f1": _share(2 * tp, 2 * tp + fp + fn),
-            "macro_f1": float(per_f1.mean()) if len(per_f1) else 0.0,
+            "macro_f1": float(per["f1"].mean()) if part.labels else 0.0,
             "micro_precision": _share(tp, tp + fp),
             "micro_recall": _share(tp, tp + fn),
             "hamming_accuracy": 1 - _share(fp + fn, known) if known else 0.0,
-            "subset_accuracy": _share(count(part.judged & ~off), judged),
+            "subset_accuracy": _share(count(part.judged & ~union(self.wrong_cells)), judged),
         }
 
 
@@ -153,9 +153,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
             if isinstance(condition, LabelCondition):
                 label = condition.label
                 mine &= ~unset[label] & (present[label] if condition.value else ~present[label])
-        head = {literal.label: literal.value for literal in rule.head}
-        if model.full:
-            head = dict.fromkeys(range(width), 0) | head
+        head = model.heads[number]
         labels = sorted(head)
         newly = mine & unset[labels]
         says = np.array([head[label] for label in labels], dtype=bool)
@@ -164,7 +162,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
         right[number, labels], wrong[number, labels] = counts(newly & agree), counts(newly & differ)
         unset[labels] &= ~mine
         present[labels] |= np.where(says[:, None], newly, np.uint64(0))
-        decided = np.bitwise_or.reduce(newly, axis=0)
+        decided = union(newly)
         fired.append(mine)
         covers[number], sets[number] = count(mine), count(decided)
         if rule.stop:
@@ -249,6 +247,11 @@ def pack(mask: Any) -> Words:
 def unpack(words: Words, rows: int) -> Bools:
     """Return the mask, or matrix of masks, that was packed."""
     return np.unpackbits(words.view(np.uint8), axis=-1, count=rows, bitorder="little").astype(bool)
+
+
+def union(rows: Words) -> Words:
+    """Return what is in any of the rows."""
+    return np.asarray(np.bitwise_or.reduce(rows, axis=0, initial=0), dtype=np.uint64)
 
 
 def count(words: Words) -> int:

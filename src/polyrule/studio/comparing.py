@@ -17,8 +17,8 @@ from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.names import visible
 from polyrule.report.comparison import shared_rules
 from polyrule.report.inputs import Part
+from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
-from polyrule.report.summary import signed_rules
 from polyrule.report.tally import Covers, tally_labels
 from polyrule.studio.jobs import Job
 from polyrule.studio.steps import said

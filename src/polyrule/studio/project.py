@@ -13,7 +13,7 @@ from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.model.conditions import tidy
-from polyrule.model.rule import GroupCondition
+from polyrule.model.rule import in_any_order
 from polyrule.studio.steps import Step, apply, read_step, said, words
 
 Note = dict[str, Any]
@@ -144,9 +144,8 @@ def _kept_notes(before: Version, model: Any) -> dict[str, Note]:
 
 def meaning(rule: Any) -> Any:
     """Return what a rule says apart from points and names of groups, to find it again in another model."""
-    body = {(frozenset(one.members), one.least) if isinstance(one, GroupCondition) else one for one in tidy(rule.body)}
     head = [(entry.label, getattr(entry, "value", None)) for entry in rule.head]
-    return tuple(head), frozenset(body), getattr(rule, "stop", False)
+    return tuple(head), in_any_order(tidy(rule.body)), getattr(rule, "stop", False)
 
 
 def _readable_notes(found: dict[str, Any]) -> dict[str, Note]:

@@ -20,9 +20,8 @@ from polyrule.model.rule import (
     LabelCondition,
     NominalCondition,
     NumericCondition,
-    Rule,
 )
-from polyrule.report.ensemble_summary import signed_rule
+from polyrule.report.model_summary import signed_rule
 from polyrule.report.tally import Covers, unpack
 from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
 from polyrule.studio.steps import apply, rule_at, text_of
@@ -114,7 +113,7 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
 
 def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
     """Each label of a head, the examples on which it is as the rule says, and those on which it is not."""
-    for literal in (rule if isinstance(rule, Rule) else signed_rule(rule)).head:
+    for literal in signed_rule(rule).head:
         agree, differ = part.present[literal.label], part.absent[literal.label]
         yield literal.label, *((agree, differ) if literal.value else (differ, agree))
 

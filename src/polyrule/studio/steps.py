@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from polyrule.errors import OptionError
-from polyrule.model.ensemble_printing import weighted_text
 from polyrule.model.files import Node
 from polyrule.model.printing import format_name, rule_text
 from polyrule.model.rule import Rule, WeightedRule, group_of
@@ -124,8 +123,7 @@ def said(model: Any, index: int) -> str:
 
 def text_of(rule: Rule | WeightedRule, model: Any) -> str:
     """Return what a rule says in the names of a model; it reads back as the same rule."""
-    write: Any = rule_text if isinstance(rule, Rule) else weighted_text
-    return str(write(rule, model.features, model.label_names))
+    return rule_text(rule, model.features, model.label_names)
 
 
 def split_texts(model: Any, index: int, label: int) -> tuple[str, str]:

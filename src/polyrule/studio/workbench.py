@@ -16,11 +16,11 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
-from polyrule.report import scoring
+from polyrule.report import model_summary, scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
-from polyrule.report.summary import MOST_UNTESTED, kind_of
+from polyrule.report.summary import MOST_UNTESTED
 from polyrule.report.tally import Covers, Tally, count, first, tally
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import rule_at, said
@@ -78,7 +78,7 @@ class Workbench:
         runs = self.tallies(model)
         used = used_features(model.rules)
         slots = {column: slot for slot, column in enumerate(used)}
-        entry = kind_of(model).summarise(model, runs, slots, graph=graph)
+        entry = model_summary.summarise(model, runs, slots, graph=graph)
         for index, rule in enumerate(entry["rules"]):
             text = said(model, index)
             rule |= {"text": text, "note": dict(notes.get(text, {}))}
@@ -107,15 +107,9 @@ class Workbench:
         return self._histograms[column]
 
     def _on_part(self, run: Tally, part: Part, whole: bool) -> dict[str, Any]:
-        per = {name: values.tolist() for name, values in run.per_label.items()}
-        per["predicted"] = [tp + fp for tp, fp in zip(per["tp"], per["fp"], strict=True)]
-        per["precision"] = [_ratio(tp, tp + fp) for tp, fp in zip(per["tp"], per["fp"], strict=True)]
-        per["recall"] = [_ratio(tp, tp + fn) for tp, fn in zip(per["tp"], per["fn"], strict=True)]
-        both = zip(per["tp"], per["fp"], per["fn"], strict=True)
-        per["f1"] = [_ratio(2 * tp, 2 * tp + fp + fn) for tp, fp, fn in both]
         return {
             "scores": {name: round(value, 6) for name, value in run.scores.items()},
-            "per_label": per,
+            "per_label": {name: np.round(values, 6).tolist() for name, values in run.per_label.items()},
             "unset": [count(words) for words in run.unset],
             "confusion": scoring.confusion(part.truth, run.labels) if whole else [],
         }
@@ -195,7 +189,3 @@ def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
 
 def _part(key: str, title: str, data: Dataset) -> Part:
     return Part(key, title, data.name, data.X, dense(data), data.row_ids, data.weights is not None)
-
-
-def _ratio(top: int, bottom: int) -> float:
-    return round(top / bottom, 6) if bottom else 0.0

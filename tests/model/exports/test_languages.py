@@ -12,6 +12,7 @@ import pytest
 from tests.model.exports.cases import HOSTILE, THRESHOLDS, as_records, cases
 
 from polyrule.data import Feature
+from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.exports import LANGUAGES, export
@@ -267,8 +268,21 @@ def test_comments_keep_names_as_they_are():
     assert comment("¬größe, km/h <- 名前 = 'a'", unicode=True) == "¬größe, km/h <- 名前 = 'a'"
     assert comment("¬red <- km/h > 5") == "not red <- km/h > 5"
     model = RuleList((Rule((Literal(0, 0),), (NumericCondition(0, ">", 5.0),)),), (Feature("größe"),), ("été",))
+    decision = Decision("threshold", (0.0,))
+    sums = RuleEnsemble(
+        (WeightedRule((Entry(0, -1.0),), model.rules[0].body),), model.features, ("été",), (0.0,), decision
+    )
     for language in ("python", "sql"):
         assert "1: ¬été <- größe > 5\n" in export(model, language)
+        assert "1: été -1 <- größe > 5\n" in export(sums, language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_numbers_of_numpy_are_written_as_plain_numbers(language):
+    decision = Decision("subset", tuple(np.array([0.5])), ((0,), ()), tuple(np.array([0.25, 0.5])))
+    rule = WeightedRule((Entry(0, np.float64(1.5)),))
+    code = export(RuleEnsemble((rule,), (), ("a",), tuple(np.array([-1.0])), decision, np.float64(2.0)), language)
+    assert "np." not in code
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

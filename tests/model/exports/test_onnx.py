@@ -9,10 +9,10 @@ from tests.cli.helpers import ok, run
 from tests.model.exports.cases import cases, random_rows
 from tests.report.worlds import random_data, random_ensemble
 
-from polyrule.data import Feature
+from polyrule.data import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.kinds import export_onnx, onnx_inputs
-from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import Literal, MissingCondition, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.decisions import KINDS
 
 onnx = pytest.importorskip("onnx")
@@ -32,6 +32,13 @@ def test_rule_lists_on_hostile_rows_and_names():
         found = run_onnx(model, table)
         assert np.array_equal(found["labels"], expected), model.label_names
         assert np.array_equal(found["probabilities"], model.predict_proba(table))
+
+
+def test_a_column_of_texts_without_a_known_one():
+    features = (Feature("size"), Feature("hue", "nominal", ()))
+    rules = tuple(Rule((Literal(k, 1),), (MissingCondition(1, missing),)) for k, missing in enumerate((True, False)))
+    model = RuleList(rules, features, ("missing", "known"))
+    assert run_onnx(model, Table.from_array([[1.0, np.nan]], features))["labels"].tolist() == [[1, 0]]
 
 
 @pytest.mark.parametrize("kind", KINDS)

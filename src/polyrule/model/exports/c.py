@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import accumulate
+
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import c_body, head_of
-from polyrule.model.exports.quoting import c_identifier, c_string, rule_comment
+from polyrule.model.exports.condition_code import C, constants, title, weighing
+from polyrule.model.exports.quoting import c_identifier, c_string
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
-_HEADER = """/* WHAT, exported by polyrule. C99, no dependencies.
+_HEADER = """/* TITLE C99, no dependencies.
 
 FUNCTIONS   void PREFIX_predict(const double *x, unsigned char *y)
        x: PREFIX_FEATURE_COUNT values in the order of PREFIX_features; NaN where missing; a category is its
@@ -22,13 +25,11 @@ FUNCTIONS   void PREFIX_predict(const double *x, unsigned char *y)
 #include <string.h>
 """
 _LIST = {
-    "WHAT": "A multi-label rule list",
     "FUNCTIONS": "",
     "RESULTS": "y: PREFIX_LABEL_COUNT results,",
     "SUMS": "",
 }
 _ENSEMBLE = {
-    "WHAT": "Weighted multi-label rules",
     "FUNCTIONS": "   void PREFIX_scores(const double *x, double *s)\n",
     "RESULTS": "s, y: PREFIX_LABEL_COUNT sums, or results",
     "SUMS": " and reorder sums",
@@ -38,7 +39,7 @@ _ENSEMBLE = {
 def export(model: RuleList | RuleEnsemble, prefix: str = "polyrule") -> str:
     """Return the source of a C file with ``<prefix>_predict``, of an ensemble also ``_scores``, and tables of names."""
     prefix = c_identifier(prefix)
-    header = _HEADER
+    header = _HEADER.replace("TITLE", title(model))
     for word, text in (_LIST if isinstance(model, RuleList) else _ENSEMBLE).items():
         header = header.replace(word, text)
     rules = _list(model, prefix) if isinstance(model, RuleList) else _ensemble(model, prefix)
@@ -60,8 +61,7 @@ def _list(model: RuleList, prefix: str) -> list[str]:
         "  (void)y;",
         "  (void)set_label;",
     ]
-    for index in range(len(model)):
-        parts += _rule_lines(model, index)
+    parts += C.rules(model, partial(_set_lines, model), "  ")
     defaults = ", ".join(map(str, model.defaults)) or "0"
     parts += [
         "  (void)fresh;",
@@ -85,16 +85,12 @@ def _ensemble(model: RuleEnsemble, prefix: str) -> list[str]:
         "  (void)x;",
     ]
     lines += [f"  s[{label}] = {float(start)!r};" for label, start in enumerate(model.intercepts)]
-    for index, rule in enumerate(model.rules):
-        lines += [f"  /* {rule_comment(model, index)} */", f"  if ({c_body(rule.body, model.features)}) {{"]
-        lines += [f"    s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
-        lines.append("  }")
+    lines += C.rules(model, weighing(model, ";"), "  ")
     lines += ["}", "", f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]
     lines.append(f"  {prefix}_scores(x, s);")
-    cuts = ", ".join(repr(float(cut)) for cut in model.decision.every_cut(width)) or "0"
-    lines.append(f"  static const double cuts[] = {{{cuts}}};")
+    lines.append(f"  static const double cuts[] = {{{', '.join(map(repr, constants(model)['CUTS'])) or '0'}}};")
     if model.decision.uses_sets:
-        lines += _set_lines(model)
+        lines += _choice_lines(model)
     else:
         lines.append(f"  for (int k = 0; k < {width}; ++k) y[k] = s[k] >= cuts[k];")
     return [*lines, "}"]
@@ -129,31 +125,22 @@ def _strings(name: str, texts: list[str], storage: str = "") -> str:
     return "\n".join([f"{storage}const char *const {name}[] = {{", *rows, "};"])
 
 
-def _rule_lines(model: RuleList, index: int) -> list[str]:
-    rule = model.rules[index]
-    lines = [
-        f"  /* {rule_comment(model, index)} */",
-        f"  if ({c_body(rule.body, model.features)}) {{",
-        "    fresh = 0;",
-    ]
-    lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in head_of(model, rule).items()]
-    if rule.stop:
-        lines.append("    if (fresh) return;")
-    return [*lines, "  }"]
+def _set_lines(model: RuleList, index: int) -> list[str]:
+    """Set the labels of a head; a stop ends the list where that was news."""
+    sets = [f"fresh |= set_label(y, {label}, {value});" for label, value in model.heads[index].items()]
+    return ["fresh = 0;", *sets, *(["if (fresh) return;"] if model.rules[index].stop else [])]
 
 
-def _set_lines(model: RuleEnsemble) -> list[str]:
+def _choice_lines(model: RuleEnsemble) -> list[str]:
     """Labels of all sets in one row, and where each set ends."""
-    sets = model.decision.label_sets
-    flat = ", ".join(str(label) for labels in sets for label in sorted(labels)) or "0"
-    ends, end = [], 0
-    for labels in sets:
-        end += len(labels)
-        ends.append(str(end))
+    numbers = constants(model)
+    sets, bonuses = numbers["SETS"], ", ".join(map(repr, numbers["BONUSES"]))
+    flat = ", ".join(str(label) for labels in sets for label in labels) or "0"
+    ends = ", ".join(map(str, accumulate(map(len, sets))))
     return [
         f"  static const int members[] = {{{flat}}};",
-        f"  static const int ends[] = {{{', '.join(ends)}}};",
-        f"  static const double bonuses[] = {{{', '.join(map(repr, model.decision.every_bonus))}}};",
+        f"  static const int ends[] = {{{ends}}};",
+        f"  static const double bonuses[] = {{{bonuses}}};",
         f"  double merits[{len(sets)}];",
         "  int best = 0;",
         "  double most = -INFINITY;",

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from polyrule.data.dates import MONTHS, WEEKDAYS, format_date
 from polyrule.data.table import Feature
 from polyrule.model.conditions import accepted
-from polyrule.model.exports.quoting import javascript_string, python_string, sql_name, sql_number, sql_string
+from polyrule.model.exports.quoting import (
+    javascript_string,
+    python_string,
+    rule_comment,
+    sql_name,
+    sql_number,
+    sql_string,
+)
 from polyrule.model.rule import (
     Condition,
-    FeatureCondition,
     GroupCondition,
     InputCondition,
     LabelCondition,
     MissingCondition,
     NumericCondition,
-    Rule,
 )
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 Features = Sequence[Feature]
@@ -37,17 +42,6 @@ def columns_of(features: Features, used: Sequence[int]) -> list[str]:
     return list(dict.fromkeys(features[j].column for j in used))
 
 
-def head_of(model: RuleList, rule: Rule) -> dict[int, int]:
-    """Return what a rule sets, by label; a full list sets what its heads leave out to 0."""
-    head = {literal.label: literal.value for literal in rule.head}
-    return {label: head.get(label, 0) for label in range(len(model.label_names))} if model.full else head
-
-
-def _names(condition: FeatureCondition, feature: Feature) -> list[str]:
-    """Categories that satisfy a condition; all of them for one that only asks whether a value is known."""
-    return [feature.categories[code] for code in accepted(condition, feature)]
-
-
 def _enough(group: GroupCondition, members: list[str], either: str) -> str:
     """Return that enough members of a group hold; where any of them does, in the words of the language."""
     if group.least == 1:
@@ -56,34 +50,72 @@ def _enough(group: GroupCondition, members: list[str], either: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Script:
-    """How a language says what Python and JavaScript both say."""
+class Language:
+    """How a language that runs rules one after the other writes them: each a comment, a test and what the rule does."""
 
+    both: str
     either: str
     equal: str
     unequal: str
-    quoted: Callable[[str], str]
-    among: str
-    outside: str
+    always: str
+    comment: str
+    condition: str
+    end: tuple[str, ...]  # lines after what a rule does
+    step: str  # further in
+    unicode: bool = False  # whether comments are
+    variable: str = "x{}"
+    # A category as a text, and how one is looked for among several; C knows categories by their positions
+    quoted: Callable[[str], str] | None = None
+    among: str = ""
+    outside: str = ""
 
-    def test(self, condition: InputCondition, features: Features) -> str:
-        """Return a condition as an expression."""
+    def rules(self, model: Any, act: Callable[[int], list[str]], indent: str) -> list[str]:
+        """Return the lines of all rules; `act` says what one of them does."""
+        lines: list[str] = []
+        for index, rule in enumerate(model.rules):
+            tests = self.both.join(self._test(condition, model.features) for condition in rule.body)
+            lines.append(self.comment.format(rule_comment(model, index, unicode=self.unicode)))
+            lines.append(self.condition.format(tests or self.always))
+            lines += [*(self.step + line for line in act(index)), *self.end]
+        return [indent + line for line in lines]
+
+    def _test(self, condition: Condition, features: Features) -> str:
+        """Return a condition as an expression, where ``y[3]`` is the label 3 that earlier rules have set."""
+        if isinstance(condition, LabelCondition):
+            return f"y[{condition.label}] {self.equal} {condition.value}"
         if isinstance(condition, GroupCondition):
-            return _enough(condition, [self.test(member, features) for member in condition.members], self.either)
-        x, feature = f"x{condition.feature}", features[condition.feature]
+            return _enough(condition, [self._test(member, features) for member in condition.members], self.either)
+        x, feature = self.variable.format(condition.feature), features[condition.feature]
+        quoted = self.quoted if feature.has_categories else None
         match condition:
-            case NumericCondition(_, op, threshold) if not feature.has_categories:
+            case NumericCondition(_, op, threshold) if quoted is None:
                 return f"{x} {op} {float(threshold)!r}"
-            case MissingCondition(_, missing) if not feature.has_categories:
+            case MissingCondition(_, missing) if quoted is None:
                 return f"{x} {self.unequal if missing else self.equal} {x}"
-            case MissingCondition(_, True):
-                return self.outside.format(x=x, names=", ".join(map(self.quoted, feature.categories)))
-        names = [self.quoted(name) for name in _names(condition, feature)]
-        return f"{x} {self.equal} {names[0]}" if len(names) == 1 else self.among.format(x=x, names=", ".join(names))
+            case MissingCondition(_, True) if quoted is not None:
+                return self.outside.format(x=x, names=", ".join(map(quoted, feature.categories)))
+        codes = accepted(condition, feature)
+        names = [str(code) if quoted is None else quoted(feature.categories[code]) for code in codes]
+        if quoted is not None and len(names) != 1:
+            return self.among.format(x=x, names=", ".join(names))
+        equal = self.either.join(f"{x} {self.equal} {name}" for name in names)
+        return equal if len(names) == 1 else f"({equal})"
 
 
-_PYTHON = _Script(" or ", "==", "!=", python_string, "{x} in [{names}]", "{x} not in [{names}]")
-_JAVASCRIPT = _Script(" || ", "===", "!==", javascript_string, "[{names}].includes({x})", "![{names}].includes({x})")
+PYTHON = Language(
+    *(" and ", " or ", "==", "!=", "True", "# {}", "if {}:", (), "    "),
+    unicode=True,
+    quoted=python_string,
+    among="{x} in [{names}]",
+    outside="{x} not in [{names}]",
+)
+JAVASCRIPT = Language(
+    *(" && ", " || ", "===", "!==", "true", "// {}", "if ({}) {{", ("}",), "  "),
+    quoted=javascript_string,
+    among="[{names}].includes({x})",
+    outside="![{names}].includes({x})",
+)
+C = Language(" && ", " || ", "==", "!=", "1", "/* {} */", "if ({}) {{", ("}",), "  ", variable="x[{}]")
 
 
 def sql_test(condition: InputCondition, features: Features) -> str:
@@ -104,33 +136,31 @@ def sql_test(condition: InputCondition, features: Features) -> str:
             return f"{x} IS {'' if missing else 'NOT '}NULL"
         case MissingCondition(_, True):
             return f"CASE WHEN {x} IN ({every}) THEN 0 ELSE 1 END = 1"
-    names = [sql_string(name) for name in _names(condition, feature)] or ["NULL"]
+    names = [sql_string(feature.categories[code]) for code in accepted(condition, feature)] or ["NULL"]
     return f"{x} = {names[0]}" if len(names) == 1 else f"{x} IN ({', '.join(names)})"
 
 
-def c_test(condition: InputCondition, features: Features) -> str:
-    """Return a condition as an expression of C, where categories are numbers and missing is NaN."""
-    if isinstance(condition, GroupCondition):
-        return _enough(condition, [c_test(member, features) for member in condition.members], " || ")
-    x = f"x[{condition.feature}]"
-    match condition:
-        case NumericCondition(_, op, threshold):
-            return f"{x} {op} {float(threshold)!r}"
-        case MissingCondition(_, missing):
-            return f"{x} {'!=' if missing else '=='} {x}"
-    equal = [f"{x} == {code}" for code in accepted(condition, features[condition.feature])]
-    return equal[0] if len(equal) == 1 else f"({' || '.join(equal)})"
+def weighing(model: RuleEnsemble, end: str = "") -> Callable[[int], list[str]]:
+    """Return what the rules of an ensemble do, in all these languages: add weights to the sums ``s``."""
+    return lambda index: [f"s[{one.label}] += {float(one.weight)!r}{end}" for one in model.rules[index].head]
 
 
-def _body(test: Any, both: str, equal: str, always: str, body: Sequence[Condition], features: Features) -> str:
-    """Return a body as one expression, where the label 3 that earlier rules set is ``y[3]``."""
-    tests = (f"y[{c.label}] {equal} {c.value}" if isinstance(c, LabelCondition) else test(c, features) for c in body)
-    return both.join(tests) or always
+def title(model: RuleList | RuleEnsemble) -> str:
+    """Return what stands at the top of code and files."""
+    what = "A multi-label rule list" if isinstance(model, RuleList) else "Weighted multi-label rules"
+    return f"{what}, exported by polyrule."
 
 
-python_body = partial(_body, _PYTHON.test, " and ", "==", "True")
-javascript_body = partial(_body, _JAVASCRIPT.test, " && ", "===", "true")
-c_body = partial(_body, c_test, " && ", "==", "1")
+def constants(model: RuleList | RuleEnsemble) -> dict[str, Any]:
+    """Return the numbers by which what rules say becomes labels, by the names they have in scripts."""
+    if isinstance(model, RuleList):
+        return {"DEFAULTS": list(map(int, model.defaults))}
+    decision = model.decision
+    cuts = {"CUTS": list(map(float, decision.every_cut(len(model.label_names))))}
+    if not decision.uses_sets:
+        return cuts
+    sets = [sorted(labels) for labels in decision.label_sets]
+    return cuts | {"SETS": sets, "UNIT": model.common_unit, "BONUSES": list(map(float, decision.every_bonus))}
 
 
 READ_PYTHON = """

@@ -189,13 +189,14 @@ class Graph:
         """Return the number of a feature's category, -1 for any other text."""
         key = ("codes", index)
         if key not in self._known:
-            categories = self.features[index].categories
+            feature = self.features[index]
+            categories = feature.categories or (_no_category(feature),)  # a table of none cannot be stored
             self._known[key] = self.add(
                 "LabelEncoder",
                 self.feature(index),
                 domain="ai.onnx.ml",
                 keys_strings=[category.encode("utf-8", "surrogatepass") for category in categories],
-                values_int64s=list(range(len(categories))),
+                values_int64s=list(range(len(categories))) if feature.categories else [-1],
                 default_int64=-1,
             )
         return self._known[key]

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import (
+    JAVASCRIPT,
     columns_of,
-    head_of,
-    javascript_body,
+    constants,
     javascript_helpers,
     javascript_read,
+    title,
+    weighing,
 )
-from polyrule.model.exports.quoting import javascript_string, rule_comment
+from polyrule.model.exports.quoting import javascript_string
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
-_LIST_HEADER = """// A multi-label rule list, exported by polyrule. Needs nothing but JavaScript.
+_HEADER = """// {title} Needs nothing but JavaScript.
 //
 // predict(row) takes an object from feature name to value (null, undefined or NaN where it is missing) and returns an
-// object from label to 0 or 1. All names in FEATURES must be there; others are ignored.
-// In Node: const { predict } = require("./model.js"); in a page: polyrule.predict(row).
-const polyrule = (() => {
+// object from label to 0 or 1{sums}.
+// All names in FEATURES must be there; others are ignored.
+// In Node: const {{ predict }} = require("./model.js"); in a page: polyrule.predict(row).
+const polyrule = (() => {{
   "use strict";
+"""
+
+_FOOTER = """\
+})();
+if (typeof module !== "undefined") module.exports = polyrule;
 """
 
 _LIST_HELPERS = """\
@@ -37,24 +49,13 @@ _LIST_HELPERS = """\
   };
 """
 
-_LIST_FOOTER = """
+_LIST = """
   const predict = (row) => {
     const labels = Object.create(null);
     run(row).forEach((value, k) => { labels[LABELS[k]] = value === null ? DEFAULTS[k] : value; });
     return labels;
   };
   return { predict, FEATURES, LABELS };
-})();
-if (typeof module !== "undefined") module.exports = polyrule;
-"""
-
-_SUM_HEADER = """// Weighted multi-label rules, exported by polyrule. Needs nothing but JavaScript.
-//
-// predict(row) takes an object from feature name to value (null, undefined or NaN where it is missing) and returns an
-// object from label to 0 or 1; scores(row) returns the sums behind it. All names in FEATURES must be there.
-// In Node: const { predict } = require("./model.js"); in a page: polyrule.predict(row).
-const polyrule = (() => {
-  "use strict";
 """
 
 _SUM_HELPERS = """\
@@ -65,7 +66,7 @@ _SUM_HELPERS = """\
   };
 """
 
-_CUTS = "  const decide = (s) => s.map((value, k) => (value >= CUTS[k] ? 1 : 0));"
+_CUTS = "  const decide = (s) => s.map((value, k) => (value >= CUTS[k] ? 1 : 0));\n"
 _SETS = """  const largest = (numbers) => numbers.reduce((a, b) => (b > a ? b : a));
   const decide = (s) => {
     const totals = SETS.map((labels, place) => labels.reduce((sum, k) => sum + (s[k] - CUTS[k]), BONUSES[place]));
@@ -73,10 +74,13 @@ _SETS = """  const largest = (numbers) => numbers.reduce((a, b) => (b > a ? b : 
     const least = largest(merits) * AS_GOOD; // smaller differences are rounding
     const best = SETS[merits.findIndex((merit) => merit >= least)];
     return s.map((_, k) => (best.includes(k) ? 1 : 0));
-  };"""
-_SUBSET = """  const meritsOf = (totals) => totals;
-  const AS_GOOD = 1;"""
-_EXPECTED_F1 = f"""  const meritsOf = (totals) => {{
+  };
+"""
+_BEST = {}
+_BEST["subset"] = """  const meritsOf = (totals) => totals;
+  const AS_GOOD = 1;
+"""
+_BEST["expected-f1"] = f"""  const meritsOf = (totals) => {{
     const most = largest(totals);
     const withLabel = new Map(); // size of a set -> per label, how probable it is that they meet
     let none = 0;
@@ -93,68 +97,48 @@ _EXPECTED_F1 = f"""  const meritsOf = (totals) => {{
       return merit;
     }});
   }};
-  const AS_GOOD = {AS_GOOD!r};"""
+  const AS_GOOD = {AS_GOOD!r};
+"""
 
-_SUM_FOOTER = """  const scores = (row) => named(sums(row));
+_SUMS = """  const scores = (row) => named(sums(row));
   const predict = (row) => named(decide(sums(row)));
   return { predict, scores, FEATURES, LABELS };
-})();
-if (typeof module !== "undefined") module.exports = polyrule;
 """
 
 
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    names = [_name_array("FEATURES", columns_of(model.features, used)), _name_array("LABELS", list(model.label_names))]
-    reads = [f"    const x{j} = {javascript_read(model.features[j])};" for j in used]
-    helpers = javascript_helpers(model.features, used)
+    act: Callable[[int], list[str]]
     if isinstance(model, RuleList):
-        return "\n".join(_list(model, names, helpers, reads)) + "\n"
-    return "\n".join(_ensemble(model, names, helpers, reads)) + "\n"
-
-
-def _list(model: RuleList, names: list[str], helpers: str, reads: list[str]) -> list[str]:
+        run, state, start, act = "run", "y", f"new Array({len(model.label_names)}).fill(null)", partial(_setting, model)
+        sums, helpers, ending = "", _LIST_HELPERS, _LIST
+    else:
+        run, state, start, act = "sums", "s", repr(list(map(float, model.intercepts))), weighing(model, ";")
+        sums, helpers, ending = "; scores(row) returns the sums behind it", _SUM_HELPERS, _SUMS
+        ending = (_BEST[model.decision.kind] + _SETS if model.decision.uses_sets else _CUTS) + ending
     lines = [
-        _LIST_HEADER,
-        *names,
-        f"  const DEFAULTS = [{', '.join(map(str, model.defaults))}];",
-        helpers + _LIST_HELPERS,
+        _HEADER.format(title=title(model), sums=sums),
+        _name_array("FEATURES", columns_of(model.features, used)),
+        _name_array("LABELS", model.label_names),
+        *(f"  const {name} = {json.dumps(value)};" for name, value in constants(model).items()),
+        javascript_helpers(model.features, used) + helpers,
+        f"  const {run} = (row) => {{",
+        f"    const {state} = {start};",
+        *(f"    const x{j} = {javascript_read(model.features[j])};" for j in used),
+        *JAVASCRIPT.rules(model, act, "    "),
+        f"    return {state};",
+        "  };",
+        ending + _FOOTER,
     ]
-    lines += ["  const run = (row) => {", f"    const y = new Array({len(model.label_names)}).fill(null);", *reads]
-    for index in range(len(model)):
-        lines += _rule_lines(model, index)
-    return [*lines, "    return y;", "  };", _LIST_FOOTER.strip("\n")]
+    return "\n".join(lines)
 
 
-def _rule_lines(model: RuleList, index: int) -> list[str]:
-    rule = model.rules[index]
-    call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in head_of(model, rule).items())}])"
-    test = javascript_body(rule.body, model.features)
-    action = f"if ({call}) return y;" if rule.stop else f"{call};"
-    return [f"    // {rule_comment(model, index)}", f"    if ({test}) {{", f"      {action}", "    }"]
+def _setting(model: RuleList, index: int) -> list[str]:
+    call = f"set(y, {json.dumps(list(model.heads[index].items()))})"
+    return [f"if ({call}) return y;" if model.rules[index].stop else f"{call};"]
 
 
-def _ensemble(model: RuleEnsemble, names: list[str], helpers: str, reads: list[str]) -> list[str]:
-    decision = model.decision
-    cuts = ", ".join(repr(float(cut)) for cut in decision.every_cut(len(model.label_names)))
-    lines = [_SUM_HEADER, *names, f"  const CUTS = [{cuts}];"]
-    if decision.uses_sets:
-        lines.append(f"  const SETS = [{', '.join(str(sorted(labels)) for labels in decision.label_sets)}];")
-        lines.append(f"  const UNIT = {model.common_unit!r};")
-        lines.append(f"  const BONUSES = [{', '.join(map(repr, decision.every_bonus))}];")
-    lines += [helpers + _SUM_HELPERS, "  const sums = (row) => {"]
-    lines += [f"    const s = [{', '.join(repr(float(b)) for b in model.intercepts)}];", *reads]
-    for index, rule in enumerate(model.rules):
-        lines += [f"    // {rule_comment(model, index)}", f"    if ({javascript_body(rule.body, model.features)}) {{"]
-        lines += [f"      s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
-        lines.append("    }")
-    lines += ["    return s;", "  };"]
-    if decision.uses_sets:
-        lines.append(_SUBSET if decision.kind == "subset" else _EXPECTED_F1)
-    return [*lines, _SETS if decision.uses_sets else _CUTS, _SUM_FOOTER.rstrip("\n")]
-
-
-def _name_array(variable: str, names: list[str]) -> str:
+def _name_array(variable: str, names: Sequence[str]) -> str:
     """Return a constant with names as an array."""
     return "\n".join([f"  const {variable} = [", *(f"    {javascript_string(name)}," for name in names), "  ];"])

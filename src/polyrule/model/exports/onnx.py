@@ -11,6 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
+from polyrule.model.exports.condition_code import title
 from polyrule.model.exports.graph import Graph
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
@@ -34,22 +35,20 @@ class _ListGraph:
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
         self.chances = graph.rows(model.chances[-1])
         self.active = graph.rows(np.ones(1, dtype=bool))
-        for rule, chances in zip(model.rules, model.chances, strict=False):
-            self._apply(rule, chances)
+        for rule, head, chances in zip(model.rules, model.heads, model.chances, strict=False):
+            self._apply(rule, head, chances)
 
     def to_bytes(self) -> bytes:
         graph = self.graph
         graph.output("labels", graph.add("Cast", self.present, to=7), "int64")  # 7: INT64
         graph.output("probabilities", self.chances, "float64")
-        return graph.to_bytes("A multi-label rule list, exported by polyrule.")
+        return graph.to_bytes(title(self.model))
 
-    def _apply(self, rule: Rule, chances: Floats) -> None:
-        graph, width = self.graph, len(self.model.label_names)
+    def _apply(self, rule: Rule, head: dict[int, int], chances: Floats) -> None:
+        graph = self.graph
         fires = graph.every([self.active, *(self._condition(condition) for condition in rule.body)])
-        values = np.zeros(width, dtype=bool)
-        mask = np.full(width, self.model.full)
-        for literal in rule.head:
-            mask[literal.label], values[literal.label] = True, bool(literal.value)
+        labels = range(len(self.model.label_names))
+        mask, values = (np.array([head.get(label, -1) >= least for label in labels]) for least in (0, 1))
         reached = graph.add("And", str(fires), graph.constant(mask.reshape(1, -1)))
         newly = graph.add("And", reached, graph.add("Not", self.assigned))
         # Runtimes have no choice between Booleans, so it is written out.
@@ -86,7 +85,7 @@ def _ensemble(model: RuleEnsemble) -> bytes:
     odds = graph.add("Mul", scores, graph.constant(np.array(model.unit, dtype=np.float64)))
     graph.output("probabilities", graph.add("Sigmoid", odds), "float64")
     graph.output("scores", scores, "float64")
-    return graph.to_bytes("Weighted multi-label rules, exported by polyrule.")
+    return graph.to_bytes(title(model))
 
 
 def _decide(graph: Graph, model: RuleEnsemble, scores: str) -> str:

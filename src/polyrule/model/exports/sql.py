@@ -12,10 +12,11 @@ Of an ensemble, each rule becomes a 0/1 column, each label a sum, and each label
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import head_of, sql_read, sql_test
+from polyrule.model.exports.condition_code import sql_read, sql_test, title
 from polyrule.model.exports.quoting import rule_comment, sql_name, sql_number
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition
@@ -45,17 +46,14 @@ def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[s
     if isinstance(keys, str):
         raise OptionError("keys must be a list of column names, not one string")
     numbered = [f"k{i}" for i in range(len(keys))]
-    if isinstance(model, RuleList):
-        what, (parts, labels, source) = "A multi-label rule list", _list(model)
-    else:
-        what, (parts, labels, source) = "Weighted multi-label rules", _ensemble(model, numbered)
+    parts, labels, source = _list(model) if isinstance(model, RuleList) else _ensemble(model, numbered)
     # With an alias, a missing column is an error in every engine.
     columns = [f"t.{sql_name(key)} AS {short}" for key, short in zip(keys, numbered, strict=True)]
     columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
     first = f"input AS (\n{_select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"
     chosen = [f"{short} AS {sql_name(key)}" for key, short in zip(keys, numbered, strict=True)]
     chosen += [f"{value} AS {sql_name(name)}" for value, name in zip(labels, model.label_names, strict=True)]
-    return f"-- {what}, exported by polyrule.\nWITH {', '.join([first, *parts])}\n{_select(chosen, source)};\n"
+    return f"-- {title(model)}\nWITH {', '.join([first, *parts])}\n{_select(chosen, source)};\n"
 
 
 def _select(columns: list[str], source: str) -> str:
@@ -67,7 +65,7 @@ def _list(model: RuleList) -> tuple[list[str], list[str], str]:
     """Return further tables, the expression of every label, and the table that they are taken from."""
     plan, parts, source = _Plan(model), [], "input"
     for depth, rules in enumerate(plan.levels):
-        columns = [plan.rule_column(number) for number in rules]
+        columns = [_rule_column(model, number, plan.tests(number)) for number in rules]
         parts.append(f"level{depth} AS MATERIALIZED (\n{_select(['*', *columns], source)}\n)")
         source = f"level{depth}"
     if plan.stops:
@@ -80,13 +78,7 @@ class _Plan:
     """Which rule is computed at which level, and how."""
 
     def __init__(self, model: RuleList) -> None:
-        self.model = model
-        width = len(model.label_names)
-        self.heads = [head_of(model, rule) for rule in model.rules]
-        self.writers: list[list[int]] = [[] for _ in range(width)]
-        for number, head in enumerate(self.heads):
-            for label in head:
-                self.writers[label].append(number)
+        self.model, self.heads, self.writers = model, model.heads, model.writers
         self.stops = [number for number, rule in enumerate(model.rules) if rule.stop]
         self.levels = self._levels()
 
@@ -98,10 +90,8 @@ class _Plan:
             depth.append(max(needed, default=-1) + 1)
         return [[n for n, d in enumerate(depth) if d == level] for level in range(max(depth, default=-1) + 1)]
 
-    def rule_column(self, number: int) -> str:
-        tests = " AND ".join(self._test(condition, number) for condition in self.model.rules[number].body) or "1 = 1"
-        text = rule_comment(self.model, number, unicode=True)
-        return f"-- {text}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{number + 1}"
+    def tests(self, number: int) -> list[str]:
+        return [self._test(condition, number) for condition in self.model.rules[number].body]
 
     def _test(self, condition: Condition, number: int) -> str:
         if not isinstance(condition, LabelCondition):
@@ -139,7 +129,8 @@ def _distinct(lists: list[list[int]]) -> list[list[int]]:
 def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str], str]:
     """Return the same of an ensemble."""
     decision, labels = model.decision, []
-    fired = ["*", *(_rule_column(model, index) for index in range(len(model.rules)))]
+    tests = [[sql_test(c, model.features) for c in rule.body] for rule in model.rules]  # type: ignore[arg-type]
+    fired = ["*", *(_rule_column(model, index, mine) for index, mine in enumerate(tests))]
     parts, source = [f"fired AS (\n{_select(fired, 'input')}\n)"], "fired"
     if decision.uses_sets:
         parts += _set_parts(model, keys)
@@ -154,9 +145,10 @@ def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str
     return parts, labels, source
 
 
-def _rule_column(model: RuleEnsemble, index: int) -> str:
-    tests = " AND ".join(sql_test(condition, model.features) for condition in model.rules[index].body) or "1 = 1"  # type: ignore[arg-type]
-    return f"-- {rule_comment(model, index)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{index + 1}"
+def _rule_column(model: Any, index: int, tests: list[str]) -> str:
+    """Whether the body of a rule holds, and above it the rule."""
+    text = rule_comment(model, index, unicode=True)
+    return f"-- {text}\n  CASE WHEN {' AND '.join(tests) or '1 = 1'} THEN 1 ELSE 0 END AS r{index + 1}"
 
 
 def _sum(model: RuleEnsemble, label: int) -> str:

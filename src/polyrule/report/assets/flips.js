@@ -4,51 +4,21 @@
 
 class Program {
   constructor(model, grid, target) {
+    this.model = model;
     this.target = target;
-    this.defaults = model.defaults;
-    this.stop = model.rules.map((rule) => rule.stop);
     this.stops = model.rules.flatMap((rule, number) => (rule.stop ? [number] : []));
     this.writers = model.defaults.map(() => []);
-    this.asked = [];
-    this.labelTests = [];
-    this.heads = model.rules.map((rule, number) => {
-      this.asked.push(grid.asked(rule.body));
-      this.labelTests.push(rule.body.filter(([kind]) => kind === LABEL).map(([, label, value]) => [label, value]));
-      let head = new Map(rule.head.map(([label, value]) => [label, value]));
-      if (model.full) head = new Map(model.defaults.map((_, label) => [label, head.get(label) ?? 0]));
-      for (const label of head.keys()) this.writers[label].push(number);
-      return head;
-    });
-  }
-
-  run(trial) {
-    const state = new Map(),
-      setter = new Map(),
-      fruitless = new Set();
-    let stopped = null;
-    for (let number = 0; number < this.heads.length; number++) {
-      if (!this.asked[number].holds(trial)) continue;
-      if (!this.labelTests[number].every(([label, value]) => state.get(label) === value)) continue;
-      let news = 0;
-      for (const [label, value] of this.heads[number]) {
-        if (!state.has(label)) {
-          state.set(label, value);
-          setter.set(label, number);
-          news++;
-        }
-      }
-      if (!news) fruitless.add(number);
-      else if (this.stop[number]) {
-        stopped = number;
-        break;
-      }
-    }
-    return { trial, state, setter, fruitless, stopped };
+    this.asked = model.rules.map((rule) => grid.asked(rule.body));
+    this.labelTests = model.rules.map((rule) => rule.body.filter(([kind]) => kind === LABEL));
+    this.heads = model.rules.map((rule) => (model.full ? [...model.defaults.keys()] : rule.head.map(([label]) => label)));
+    this.heads.forEach((head, number) => head.forEach((label) => this.writers[label].push(number)));
   }
 
   outcome(trial) {
-    this.last = this.run(trial);
-    return this.last.state.get(this.target) ?? this.defaults[this.target];
+    const holds = (number, state) =>
+      this.asked[number].holds(trial) && this.labelTests[number].every((test) => satisfies(test, null, state));
+    this.last = { trial, ...follow(this.model, holds) };
+    return this.last.labels[this.target];
   }
 
   // Divide a node whose trial, the last one that was judged, has the old outcome.
@@ -61,6 +31,7 @@ class Program {
 class Cause {
   constructor(program, run, domain) {
     Object.assign(this, { program, run, domain, found: new Map(), done: new Set(), todo: [] });
+    this.ran = new Set(run.fired.map(({ rule }) => rule));
   }
 
   explain(label) {
@@ -82,7 +53,7 @@ class Cause {
 
   label(label, before) {
     const { run, program } = this;
-    const setter = run.setter.get(label) ?? before;
+    const setter = run.setter[label] < 0 ? before : run.setter[label];
     let writers = program.writers[label].filter((rule) => rule < Math.min(setter, before));
     if (setter < before) {
       this.add("fired", setter);
@@ -92,7 +63,7 @@ class Cause {
       this.add("fired", run.stopped);
       this.add("reached", run.stopped);
       // The stop took effect because of some label that nobody had set before it; one such label is enough.
-      const fresh = [...program.heads[run.stopped].keys()].find((other) => run.setter.get(other) === run.stopped);
+      const fresh = program.heads[run.stopped].find((other) => run.setter[other] === run.stopped);
       this.add("label", fresh, run.stopped);
     }
     for (const rule of writers) this.add("failed", rule);
@@ -102,7 +73,7 @@ class Cause {
     const { plain, members, least } = this.program.asked[rule];
     for (const [slot, mask] of plain) this.require(slot, mask);
     this.requireSome(members.filter((test) => this.holds(test)), least);
-    for (const [label] of this.program.labelTests[rule]) this.add("label", label, rule);
+    for (const [, label] of this.program.labelTests[rule]) this.add("label", label, rule);
   }
 
   // Pick one condition that failed; a group failed because of as many members as are too many to spare.
@@ -121,9 +92,9 @@ class Cause {
       this.requireSome(several, spare + 1);
       return;
     }
-    for (const [label, value] of this.program.labelTests[rule]) {
-      const state = (run.setter.get(label) ?? rule) < rule ? run.state.get(label) : undefined;
-      if (state !== value) {
+    for (const [, label, value] of this.program.labelTests[rule]) {
+      const setter = run.setter[label];
+      if (setter < 0 || setter >= rule || run.labels[label] !== value) {
         this.add("label", label, rule);
         return;
       }
@@ -133,8 +104,8 @@ class Cause {
   reached(rule) {
     for (const stop of this.program.stops) {
       if (stop >= rule) return;
-      if (!this.run.fruitless.has(stop)) this.add("failed", stop);
-      else for (const label of this.program.heads[stop].keys()) this.add("label", label, stop);
+      if (!this.ran.has(stop)) this.add("failed", stop);
+      else for (const label of this.program.heads[stop]) this.add("label", label, stop);
     }
   }
 

@@ -37,16 +37,16 @@ function applyHead(model, rule, state) {
   return newly;
 }
 
-// With `forced`, that rule fires whatever its conditions say.
-function runList(model, values, forced = -1) {
+// Run a list on an example of which `holds` says whether a rule's body holds, given the labels set so far.
+function follow(model, holds) {
   const width = model.defaults.length;
   const state = new Int8Array(width).fill(-1);
   const setter = new Int32Array(width).fill(-1);
   const fired = [];
   let stopped = null;
   for (let number = 0; number < model.rules.length; number++) {
+    if (!holds(number, state)) continue;
     const rule = model.rules[number];
-    if (number !== forced && !bodyHolds(rule, values, state)) continue;
     const newly = applyHead(model, rule, state);
     for (const label of newly) setter[label] = number;
     fired.push({ rule: number, newly });
@@ -58,6 +58,10 @@ function runList(model, values, forced = -1) {
   const labels = Uint8Array.from(state, (value, label) => (value < 0 ? model.defaults[label] : value));
   return { labels, setter, fired, stopped };
 }
+
+// With `forced`, that rule fires whatever its conditions say.
+const runList = (model, values, forced = -1) =>
+  follow(model, (number, state) => number === forced || bodyHolds(model.rules[number], values, state));
 
 // Rules that were tried and failed by one condition only, with what the prediction would be if they had not; those
 // that would change nothing are no news. A group is one condition.

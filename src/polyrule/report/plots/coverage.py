@@ -8,7 +8,6 @@ from typing import Any
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes, quiet
-from polyrule.model.printing import format_rule
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
 from polyrule.report.tally import Covers, Tally, tally
@@ -132,10 +131,7 @@ class RuleScatter:
             covers=tuple(int(found.covers[number]) for number in active),
             precision=tuple(float(right[number] / (right[number] + wrong[number])) for number in active),
             labels=tuple(len(rule_list[number].head) for number in active),
-            texts=tuple(
-                format_rule(rule_list[number], rule_list.features, rule_list.label_names, counts=False)
-                for number in active
-            ),
+            texts=tuple(rule_list.format_rule(number, counts=False) for number in active),
         )
 
     def frame(self) -> Any:

@@ -12,6 +12,7 @@ from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
+from polyrule.report.tally import Covers, tally
 
 SCORES = ("micro_f1", "hamming_accuracy", "subset_accuracy")
 
@@ -49,7 +50,7 @@ class LearningCurve:
                 raise OptionError(f"model {name!r} is not a rule list, so it has no order to follow")
         return cls(
             tuple(
-                (name, part.title, curve(model, part.table, part.truth))
+                (name, part.title, curve(model, tally(model, Covers(part.table, part.truth))))
                 for name, model in pairs
                 for part in inputs.parts
             )

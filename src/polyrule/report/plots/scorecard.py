@@ -12,7 +12,8 @@ from polyrule.arrays import Matrix
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.model.ensemble_printing import format_conditions, format_weight
+from polyrule.model.conditions import tidy, without_implied_dates
+from polyrule.model.printing import format_body, format_weight
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
@@ -119,5 +120,6 @@ def _right(literal: Any) -> float:
 
 
 def _body(rule: Any, model: Any) -> str:
-    text = format_conditions(rule, model.features, model.label_names)
+    body = without_implied_dates(tidy(rule.body), model.features)
+    text = format_body(body, model.features, model.label_names)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,153 @@
+"""Whole models as people read them: their rules, a line each, and what decides besides the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from polyrule.data.results import html_table
+from polyrule.model.conditions import is_short, shown_threshold
+from polyrule.model.decisions import chance
+from polyrule.model.printing import (
+    format_conditions,
+    format_head,
+    format_literal,
+    format_name,
+    format_rule,
+    format_share,
+    format_weight,
+)
+from polyrule.model.rule import NumericCondition, plain_conditions
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_ensemble import RuleEnsemble
+    from polyrule.model.rule_list import RuleList
+
+_MOST_NAMED = 10
+
+
+def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
+    """All rules, one line each as `format_rule` writes them, numbered from 1, and what decides besides them.
+
+    With `digits`, thresholds are rounded as far as they still cover the same training examples; model files have all
+    numbers in full.
+    """
+    width = len(str(len(model)))
+    lines, always = [], model.constants()
+    for number, rule in enumerate(model):
+        if number in always and number - 1 in always:
+            continue  # stands in the line of the one before it
+        last = next(n for n in range(number, len(model) + 1) if n not in always or n + 1 not in always)
+        start = f"{number + 1:>{width}}{f'-{last + 1}' if last > number else ''}. " if numbers else ""
+        if number in always:
+            text = format_constants(model, range(number, last + 1), counts=counts)
+        else:
+            text = format_rule(rule, model.features, model.label_names, counts=counts, digits=digits)
+        lines.append(start + text)
+    first = [f"({text})" for text in [model.shortfall()] if text]
+    return "\n".join([*first, *lines, *model._notes(digits), *rounding_lines(model, digits)])
+
+
+def html_model(model: Any, limit: int = 100) -> str:
+    """Return a small table for notebooks; names are escaped text, never markup."""
+    rows, always = [], model.constants()
+    for number, rule in enumerate(model.rules[:limit]):
+        if number not in always:
+            said = format_head(rule, model.label_names), format_conditions(rule, model.features, model.label_names)
+            rows.append((number + 1, *said, *model._facts(rule)))
+    left = len(model) - limit
+    more = [f"… and {left} more rules"] if left > 0 else []
+    above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]
+    return html_table(("", "head", "body", *model.FACTS), rows, above, [*more, *model._notes()])
+
+
+def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
+    """Return what is predicted for everyone in one line: ``always: red (right for 77 %), white (78 %)``."""
+    parts: list[str] = []
+    for number in rules:
+        for literal in rule_list[number].head:
+            said = literal.tp + literal.fp
+            share = literal.tp / said if said and literal.chance is None else literal.chance
+            shown = "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)})"
+            parts.append(format_literal(literal, rule_list.label_names) + shown)
+    return f"always: {', '.join(parts)}"
+
+
+def rounding_lines(model: Any, digits: int | None) -> list[str]:
+    """Name the rules whose thresholds have more digits than were asked for; nothing where there are none."""
+    if digits is None:
+        return []
+    numbers = [
+        str(number)
+        for number, rule in enumerate(model.rules, start=1)
+        if any(
+            not model.features[condition.feature].is_stepped
+            and not is_short(shown_threshold(condition, digits), digits)
+            for condition in plain_conditions(rule.body)
+            if isinstance(condition, NumericCondition)
+        )
+    ]
+    if not numbers:
+        return []
+    which = f"rule{'s' * (len(numbers) > 1)} {_few(numbers)}"
+    return [f"(more than {digits} digit{'s' * (digits > 1)} where fewer could cover other examples: {which})"]
+
+
+def list_lines(rule_list: RuleList) -> list[str]:
+    """What holds for labels that nobody sets."""
+    names = [format_name(name) for name in rule_list.label_names]
+    present = [name for name, value in zip(names, rule_list.defaults, strict=True) if value]
+    if len(present) in (0, len(names)):
+        notes = [f"labels that no rule sets are {'present' if present else 'absent'}"]
+    else:
+        notes = [f"labels that no rule sets: {', '.join(present)} present, all others absent"]
+    if rule_list.full:
+        notes.insert(0, "a rule that fires sets all labels outside its head to absent")
+    return [f"({'; '.join(notes)})"]
+
+
+def ensemble_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[str]:
+    """What a label starts from, and when it is predicted; which labels are, or are not, whatever the example."""
+    names = [format_name(name) for name in ensemble.label_names]
+    weighed = {entry.label for rule in ensemble for entry in rule.head}
+    fixed = [] if ensemble.decision.uses_sets else [label for label in range(len(names)) if label not in weighed]
+    starts = ", ".join(
+        f"{names[label]} {format_weight(intercept, digits)}"
+        for label, intercept in enumerate(ensemble.intercepts)
+        if label not in fixed
+    )
+    lines = [f"(start: {starts})"] if starts else []
+    lines.append(f"({_decision_words(ensemble, [label for label in range(len(names)) if label not in fixed])})")
+    present = [label for label in fixed if ensemble.intercepts[label] >= ensemble.decision.cuts[label]]
+    for always, some in (("always", present), ("never", [label for label in fixed if label not in present])):
+        if some:
+            lines.append(f"(in no rule, {always} predicted: {_few([names[label] for label in some])})")
+    if isinstance(ensemble.unit, tuple):
+        worth = ", ".join(f"{names[label]} {ensemble.unit[label]:.3g}" for label in sorted(weighed))
+        lines.append(f"(log-odds that one point is worth: {worth})")
+    elif ensemble.unit != 1:
+        lines.append(f"(one point is worth {ensemble.unit:.3g} of log-odds)")
+    return lines
+
+
+def _decision_words(ensemble: RuleEnsemble, open_labels: list[int]) -> str:
+    decision = ensemble.decision
+    cuts = [format_weight(cut).removeprefix("+") for cut in decision.cuts]
+    first = cuts[0] if cuts else "0"  # without labels there is no cut to show
+    if decision.kind == "threshold" and len(set(decision.cuts)) < 2:
+        chances = sorted(chance(cut, unit) for cut, unit in zip(decision.cuts, ensemble.worth, strict=True)) or [0.5]
+        share = " to ".join(dict.fromkeys(f"{100 * value:.0f}" for value in (chances[0], chances[-1])))
+        return f"a label is present if its sum is at least {first}, a probability of {share} %"
+    if not decision.uses_sets:
+        needs = (f"{format_name(ensemble.label_names[label])} {cuts[label]}" for label in open_labels)
+        return f"a label is present if its sum is at least: {', '.join(needs)}"
+    sets = f"of {len(decision.label_sets)} label sets seen in training, the one"
+    if decision.kind == "expected-f1":
+        return f"{sets} with the largest expected F1 is predicted"
+    extra = ", a bonus for sets whose labels like to come together added" if decision.bonuses else ""
+    return f"{sets} whose sums exceed {first} by most{extra}"
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

@@ -1,0 +1,218 @@
+"""A model as plain values: its rules with what they do on every part, what decides besides them, its label graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyrule.errors import OptionError
+from polyrule.model.bodies import GROUP, IN, coded
+from polyrule.model.conditions import shown_threshold
+from polyrule.model.printing import format_doubt, parts_0_from_1, rule_text
+from polyrule.model.rule import (
+    Condition,
+    EitherRule,
+    GroupCondition,
+    LabelCondition,
+    Literal,
+    NumericCondition,
+    Rule,
+    WeightedRule,
+)
+from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.model.rule_list import RuleList
+from polyrule.report import label_graph
+from polyrule.report.curves import curve
+from polyrule.report.examples import plain
+from polyrule.report.inputs import Part
+from polyrule.report.tally import Tally, counts
+
+#: significant digits of thresholds in a page, more where so few would not be true
+DIGITS = 5
+
+
+def signed_rule(rule: EitherRule) -> Rule:
+    """Return a rule with signs instead of weights: a positive weight speaks for present, any other for absent."""
+    if isinstance(rule, Rule):
+        return rule
+    head = tuple(Literal(entry.label, int(entry.weight > 0)) for entry in rule.head)
+    return Rule(head, rule.body, coverage=rule.coverage)
+
+
+def signed_rules(model: Any) -> list[Rule]:
+    """Return a model's rules as heads of present and absent labels with their bodies."""
+    return [signed_rule(rule) for rule in model.rules]
+
+
+def summarise(
+    model: RuleList | RuleEnsemble, runs: Sequence[Tally], slots: Mapping[int, int], graph: bool = True
+) -> dict[str, Any]:
+    """Everything the page needs to show and to run the model; `slots` numbers the features the page carries.
+
+    The label graph takes longer than all the rest where labels are many, so it can be left out.
+    """
+    if isinstance(model, RuleList):
+        own = _list(model)
+    elif isinstance(model, RuleEnsemble):
+        own = _ensemble(model)
+    else:
+        raise OptionError(f"cannot report on {type(model).__name__}: only rule lists and rule ensembles have a report")
+    return own | {
+        "rules": [_rule(model, number, runs, slots) for number in range(len(model))],
+        "graph": label_graph.summarise(signed_rules(model), len(model.label_names)) if graph else None,
+        "text": model.format(),
+    }
+
+
+def _list(model: RuleList) -> dict[str, Any]:
+    return {
+        "kind": "rule-list",
+        "full": bool(model.full),
+        "defaults": [int(value) for value in model.defaults],
+        "default_counts": [[plain(present), plain(absent)] for present, absent in model.default_counts],
+        "statistics": {name: plain(value) for name, value in model.statistics().items()},
+        "always": list(model.constants()),
+    }
+
+
+def _ensemble(model: RuleEnsemble) -> dict[str, Any]:
+    statistics = model.statistics()
+    return {
+        "kind": "ensemble",
+        "intercepts": [float(value) for value in model.intercepts],
+        "units": model.worth.tolist(),
+        "scorecard": model.is_scorecard,
+        "decision": {
+            "kind": model.decision.kind,
+            "cuts": [float(cut) for cut in model.decision.cuts],
+            "label_sets": [list(labels) for labels in model.decision.label_sets],
+            "bonuses": list(model.decision.every_bonus),
+        },
+        "statistics": {name: plain(value) for name, value in statistics.items()}
+        | {"negative_literals": statistics["negative_entries"]},
+    }
+
+
+def summarise_part(model: RuleList | RuleEnsemble, result: Tally) -> dict[str, Any]:
+    """What running a list on one part showed: labels nobody set, and the curve; an ensemble has no order to follow."""
+    if not isinstance(model, RuleList):
+        return {}
+    steps = curve(model, result)
+    shares = {
+        "set": steps.set_share,
+        "micro_f1": steps.micro_f1,
+        "hamming_accuracy": steps.hamming_accuracy,
+        "subset_accuracy": steps.subset_accuracy,
+    }
+    rounded = {name: [round(float(value), 5) for value in values] for name, values in shares.items()}
+    return {"unset": counts(result.unset).tolist(), "curve": rounded | {"open": steps.open_examples.tolist()}}
+
+
+def warnings(model: RuleList | RuleEnsemble, runs: Sequence[Tally], parts: Sequence[Part]) -> list[str]:
+    """Say what a reader of the model should know before trusting it."""
+    is_list = isinstance(model, RuleList)
+    found = [f"The list is {text}." for text in [model.shortfall()] if text]
+    if not model.rules:
+        otherwise = "every label gets its default" if is_list else "every example gets the same labels"
+        found.append(f"The {'list' if is_list else 'ensemble'} has no rules: {otherwise}.")
+    for result, part in zip(runs, parts, strict=True):
+        idle = [number + 1 for number in np.flatnonzero(result.sets == 0)]
+        if idle and not part.unseen:  # on a few new examples some rules have nothing to do; their cards say so
+            where = f"of the {part.title.lower()} (rule {few(idle)})"
+            does = (
+                f"set no label {where}: nothing is known about them there" if is_list else f"cover no example {where}"
+            )
+            found.append(f"{len(idle)} of {len(model)} rules {does}.")
+        if not is_list:
+            found += _silent(model, result.predicted.any(axis=1), "there")
+    if isinstance(model, RuleList):
+        said = {
+            label for rule in model.rules for label, value in ((one.label, one.value) for one in rule.head) if value
+        }
+        found += _silent(model, [value or label in said for label, value in enumerate(model.defaults)], "present")
+    return found
+
+
+def _silent(model: RuleList | RuleEnsemble, predicted: Any, where: str) -> list[str]:
+    """Say which labels are never predicted, if any."""
+    silent = [name for name, said in zip(model.label_names, predicted, strict=True) if not said]
+    verb = "is" if len(silent) == 1 else "are"
+    told = f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted {where}: {few(silent)}."
+    return [told] if silent else []
+
+
+def few(names: Sequence[object]) -> str:
+    """The first of some names or numbers."""
+    return ", ".join(map(str, names[:8])) + ("…" if len(names) > 8 else "")
+
+
+def _rule(model: Any, number: int, runs: Sequence[Tally], slots: Mapping[int, int]) -> dict[str, Any]:
+    rule = model.rules[number]
+    return {
+        **(_weighted(rule) if isinstance(rule, WeightedRule) else _set(rule)),
+        "body": [condition_entry(condition, slots) for condition in rule.body],
+        "coverage": None if rule.coverage is None else plain(rule.coverage),
+        "parts": [on_part(rule, number, result) for result in runs],
+        **note_entry(model, rule),
+    }
+
+
+def _set(rule: Rule) -> dict[str, Any]:
+    return {
+        "head": [[literal.label, literal.value, plain(literal.tp), plain(literal.fp)] for literal in rule.head],
+        "stop": bool(rule.stop),
+        "value": None if rule.value is None else round(float(rule.value), 6),
+        "exact": None if rule.value is None else str(rule.value),
+        "origin": rule.origin,
+        "expected": rule.expected,
+        "chances": [literal.chance for literal in rule.head],
+        "doubt": format_doubt(rule).removeprefix(", "),
+    }
+
+
+def _weighted(rule: WeightedRule) -> dict[str, Any]:
+    head = [[entry.label, int(entry.weight > 0), 0, 0, float(entry.weight)] for entry in rule.head]
+    return {"head": head, "stop": False, "value": None, "exact": None, "origin": "learned"}
+
+
+def note_entry(model: Any, rule: EitherRule) -> dict[str, Any]:
+    """What people said about a rule: `info["notes"]` of a model holds a name and a comment by what the rule says."""
+    notes = model.info.get("notes")
+    found = notes.get(rule_text(rule, model.features, model.label_names)) if isinstance(notes, dict) else None
+    if not isinstance(found, dict):
+        return {}
+    said = {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}
+    return {"note": said} if said else {}
+
+
+def on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
+    """What one rule did on one part."""
+    right, wrong = result.right[number], result.wrong[number]
+    return {
+        "covers": int(result.covers[number]),
+        "sets": int(result.sets[number]),
+        "right": int(right.sum()),
+        "wrong": int(wrong.sum()),
+        "head": [[int(right[said.label]), int(wrong[said.label])] for said in rule.head],
+    }
+
+
+def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
+    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
+
+    A threshold that may be shown with fewer digits is followed by that number. A group is
+    [kind, least, members, name, which members part 0 from 1].
+    """
+    if isinstance(condition, GroupCondition):
+        counted = [int(isinstance(one, NumericCondition) and parts_0_from_1(one)) for one in condition.members]
+        members = [condition_entry(member, slots) for member in condition.members]
+        return [GROUP, condition.least, members, condition.name, counted]
+    kind, index, value = coded(condition)
+    if isinstance(condition, LabelCondition):
+        return [kind, int(index), int(value)]
+    if isinstance(condition, NumericCondition):
+        shown = shown_threshold(condition, DIGITS)
+        return [kind, slots[index], float(value), *([shown] if shown != value else [])]
+    return [kind, slots[index], list(value) if kind == IN else int(value)]
