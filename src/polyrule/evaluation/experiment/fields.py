@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,9 +54,10 @@ class Fields:
         wanted = "a list of whole numbers of at least 0"
         return self._list(key, list(default), wanted, lambda item: type(item) is int and item >= 0, least=1)
 
-    def number(self, key: str, default: Any) -> Any:
-        """Read a number of at least 0."""
-        number = self._read(key, default, "a number of at least 0", lambda x: type(x) in (int, float) and x >= 0)
+    def number(self, key: str, default: Any, share: bool = False) -> Any:
+        """Read a number of at least 0, and of a `share` at most 1."""
+        wanted, most = ("a number between 0 and 1", 1.0) if share else ("a number of at least 0", math.inf)
+        number = self._read(key, default, wanted, lambda x: type(x) in (int, float) and 0 <= x <= most)
         return number if number is default else float(number)
 
     def flag(self, key: str, default: bool) -> bool:
@@ -65,6 +67,14 @@ class Fields:
     def table(self, key: str) -> dict[str, Any]:
         """Read a sub-table; one that is not there is empty."""
         return dict(self._read(key, {}, "a table", lambda value: isinstance(value, dict)))
+
+    def lists(self, key: str) -> dict[str, list[Any]]:
+        """Read a sub-table of lists, none of which is empty; one that is not there is empty."""
+
+        def fits(value: Any) -> bool:
+            return isinstance(value, dict) and all(isinstance(item, list) and item for item in value.values())
+
+        return dict(self._read(key, {}, "a table of lists of values", fits))
 
     def tables(self, key: str) -> list[dict[str, Any]]:
         """Read a list of tables; one that is not there is empty."""

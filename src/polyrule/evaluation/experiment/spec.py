@@ -191,7 +191,7 @@ def parse_spec(
             _comparison(Fields(entry, f"{where}: [[comparison]] number {n}"), data, learners)
             for n, entry in _tables(top, "comparison", required=False)
         ),
-        published={key: str((folder / value).resolve()) for key, value in top.table("published").items()},
+        published=_published(Fields(top.table("published"), f"{where}: [published]"), folder),
     )
     top.done()
     return spec
@@ -236,12 +236,12 @@ def _learners(fields: Fields) -> list[LearnerSpec]:
     common: dict[str, Any] = {
         "class_path": class_path,
         "input": fields.choice("input", ("table", "matrix"), default_input),
-        "tune": {key: list(values) for key, values in fields.table("tune").items()},
+        "tune": fields.lists("tune"),
         "tune_measure": fields.choice("tune_measure", MEASURES, "micro_f1"),
         "tune_folds": fields.integer("tune_folds", 3, least=2),
         "family": fields.text("family", name),
     }
-    parameters, grid = fields.table("parameters"), fields.table("grid")
+    parameters, grid = fields.table("parameters"), fields.lists("grid")
     measure = fields.text("measure", "")
     fields.done()
     learners = []
@@ -282,9 +282,15 @@ def _limits(fields: Fields) -> Limits:
 
 def _score_options(fields: Fields) -> dict[str, float]:
     names = ("zero_division", "empty_label", "empty_example")
-    options = {name: fields.number(name, None) for name in names}
+    options = {name: fields.number(name, None, share=True) for name in names}
     fields.done()
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _published(fields: Fields, folder: Path) -> dict[str, str]:
+    places = {name: fields.text(name, "") for name in ("performance", "models")}
+    fields.done()
+    return {name: str((folder / place).resolve()) for name, place in places.items() if place}
 
 
 def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[LearnerSpec, ...]) -> ComparisonSpec:
@@ -294,7 +300,7 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
         data=tuple(fields.texts("data", known_data)),
         learners=tuple(fields.texts("learners", known_learners)),
         measures=_measures(fields, ("micro_f1",)),
-        alpha=fields.number("alpha", 0.05),
+        alpha=fields.number("alpha", 0.05, share=True),
     )
     for kind, given, known in (("data set", spec.data, known_data), ("learner", spec.learners, known_learners)):
         for name in given:
