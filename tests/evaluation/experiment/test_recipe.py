@@ -1,5 +1,7 @@
 """Leakage is impossible by construction: whatever the test part holds, the fitted model is the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,11 @@ def test_tuning_sees_the_training_part_only(spy):
     for (_, depth, fitted_on), (_, _, predicted) in zip(inner[::2], inner[1::2], strict=True):
         assert depth in (1, 2, 3)
         assert not set(fitted_on) & set(predicted)
+
+
+def test_a_loss_is_tuned_downwards(spy):
+    fitted = Recipe(replace(spy, tune_measure="hamming_loss")).fit(data())
+    assert fitted.chosen == {"depth": 2}
 
 
 def test_preparation_is_fitted_inside_each_inner_fold(monkeypatch):

@@ -17,7 +17,7 @@ from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
 from polyrule.evaluation.experiment.spec import LearnerSpec
-from polyrule.evaluation.scores import score
+from polyrule.evaluation.scores import LOWER_IS_BETTER, score
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Recipe:
     def _tune(self, train: Dataset) -> dict[str, Any]:
         """Choose the parameters that score best on inner folds of the training part; of equals, those listed first."""
         best: dict[str, Any] = {}
-        best_value = -1.0
+        best_value = -np.inf
+        sign = -1 if self.learner.tune_measure in LOWER_IS_BETTER else 1
         folds = make_folds(train.Y, self.learner.tune_folds, seed=0)
         inner = replace(self, learner=replace(self.learner, tune={}))
         for values in itertools.product(*self.learner.tune.values()):
@@ -54,8 +55,9 @@ class Recipe:
                 held_out = train[held_out_rows]
                 fitted = inner._fit_once(train[train_rows], candidate)
                 reached.append(score(held_out.Y, fitted.predict(held_out.X))[self.learner.tune_measure])
-            if np.mean(reached) > best_value:
-                best, best_value = candidate, float(np.mean(reached))
+            value = sign * float(np.mean(reached))
+            if value > best_value:
+                best, best_value = candidate, value
         return best
 
 
