@@ -66,6 +66,14 @@ def test_counts_of_known_labels_that_do_not_fit_are_refused(tmp_path, change):
         store.read_run("a")
 
 
+@pytest.mark.parametrize("name", ["fit_seconds", "fit_cpu_seconds", "label_conditions"])
+def test_what_tables_calculate_with_is_a_number(tmp_path, name):
+    store = RowStore(tmp_path)
+    store.add("a", _counted() | {name: "long"})
+    with pytest.raises(StoreError, match=rf"a\.json holds no number under '{name}'"):
+        store.read_run("a")
+
+
 def test_a_failed_write_leaves_the_old_row_and_no_litter(tmp_path):
     store = RowStore(tmp_path)
     store.add("a", {"x": 1})
