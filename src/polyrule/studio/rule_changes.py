@@ -137,6 +137,8 @@ def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[Fe
 
 
 def _categories(column: int, values: Floats, gain: Floats, size: int) -> list[Found]:
+    if not size:  # a column without a value
+        return []
     known = ~np.isnan(values)
     sums = np.bincount(values[known].astype(np.int64), weights=gain[known], minlength=size)
     best = int(np.argmax(sums))
