@@ -78,6 +78,15 @@ def test_empty_label_and_empty_example():
     assert "never present nor predicted counts 1" in published.text()
 
 
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+def test_unknown_labels_of_a_sparse_matrix_count_nowhere(form):
+    truth, predicted = np.array([[1, np.nan, 0], [0, 1, 1], [np.nan, np.nan, 1]]), [[1, 1, 0], [0, 0, 1], [1, 0, 1]]
+    expected = score(truth, predicted).as_dict()
+    assert score(form(truth), predicted).as_dict() == expected
+    assert score(form(np.where(np.isnan(truth), 2, truth).astype(np.uint8)), predicted).as_dict() == expected
+    assert expected["micro_precision"] == 1
+
+
 def test_large_counts_stay_exact():
     truth = np.zeros((3000, 40), dtype=np.uint8)
     truth[::2] = 1
