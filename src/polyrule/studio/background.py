@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyrule.errors import OptionError
@@ -46,12 +47,11 @@ class Workers:
         session.require_idle()
         members = dict(Node(value, "learn").mapping())
         keeps = members.pop("pinned", False) is True
-        if keeps and session.project.at >= 0:
-            kind = "list" if isinstance(session.project.model, RuleList) else "scorecard"
-            members["keep"] = self._pinned() if members.get("kind") == kind else []
         names = {feature.name for feature in bench.train.features}
         monotone = {name: way for name, way in session.intake.setup.monotone.items() if name in names}
         recipe = Recipe.from_json(members, monotone, self.threads)
+        if keeps and session.project.at >= 0:
+            recipe = replace(recipe, keep=self._pinned(recipe.kind))
         before: Any = session.project.model if recipe.keep else None
 
         def work(job: Job) -> dict[str, Any] | None:
@@ -70,10 +70,13 @@ class Workers:
         self.job = Job(work).start()
         return {"job": self.job.number}
 
-    def _pinned(self) -> list[int]:
+    def _pinned(self, kind: str) -> tuple[int, ...]:
+        """The rules that a model of some kind keeps: those that are pinned, if the one at hand is of that kind."""
         version = self.session.project.current
+        if isinstance(version.model, RuleList) != (kind == "list"):
+            return ()
         rules = range(len(version.model.rules))
-        return [at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned")]
+        return tuple(at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned"))
 
     @alone
     def compare_with_others(self) -> dict[str, Any]:
