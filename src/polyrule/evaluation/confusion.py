@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,16 @@ class ConfusionCounts:
     # number of examples
     example_groups: Ints
     known: Ints | None = None  # per label, the examples for which it is known; None where all are
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the integers as plain values, so that every score can be computed again by another convention."""
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> ConfusionCounts:
+        """Return the counts that `as_dict` described."""
+        arrays = ("tp", "fp", "fn", "example_groups", "known")
+        return cls(stored["examples"], **{name: np.array(stored[name]) for name in arrays if name in stored})
 
     @property
     def cells(self) -> int:

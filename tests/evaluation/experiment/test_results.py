@@ -11,7 +11,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment import Results, RowStore, make_figures, make_tables, parse_spec, write_results
-from polyrule.evaluation.experiment.one_run import counts_to_json, describe_run, plan_runs
+from polyrule.evaluation.experiment.one_run import describe_run, plan_runs
 from polyrule.evaluation.experiment.report_tables import (
     Cell,
     ResultTable,
@@ -71,7 +71,7 @@ def make_rows(directory, spec, broken=()):
             **describe_run(run),
             "status": "ok",
             **scores.as_dict(),
-            "counts": counts_to_json(scores.counts),
+            "counts": scores.counts.as_dict(),
             "labels": 4,
             "rules": 10,
             "conditions": 25,

@@ -10,7 +10,6 @@ import pytest
 
 from polyrule.evaluation.confusion import count
 from polyrule.evaluation.experiment import RowStore, StoreError
-from polyrule.evaluation.experiment.one_run import counts_to_json
 
 
 def test_rows_come_back_as_they_were(tmp_path):
@@ -36,7 +35,7 @@ def test_a_broken_row_is_named(tmp_path):
 def _counted():
     """The row of a run in whose test part one example has no known label, and another lacks one."""
     truth = np.array([[1, 0], [np.nan, np.nan], [0, np.nan]])
-    return {"status": "ok", "counts": counts_to_json(count(truth, [[1, 1], [1, 1], [0, 1]]))}
+    return {"status": "ok", "counts": count(truth, [[1, 1], [1, 1], [0, 1]]).as_dict()}
 
 
 def test_rows_with_unknown_labels_come_back(tmp_path):
