@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from polyrule.errors import OptionError
@@ -64,6 +65,13 @@ class Fields:
         """Read true or false."""
         return bool(self._read(key, default, "true or false", lambda value: isinstance(value, bool)))
 
+    @contextmanager
+    def section(self, key: str) -> Iterator[Fields]:
+        """Read a sub-table key by key, until the block ends."""
+        fields = Fields(self.table(key), f"{self.where}: [{key}]")
+        yield fields
+        fields.done()
+
     def table(self, key: str) -> dict[str, Any]:
         """Read a sub-table; one that is not there is empty."""
         return dict(self._read(key, {}, "a table", lambda value: isinstance(value, dict)))
@@ -76,9 +84,13 @@ class Fields:
 
         return dict(self._read(key, {}, "a table of lists of values", fits))
 
-    def tables(self, key: str) -> list[dict[str, Any]]:
-        """Read a list of tables; one that is not there is empty."""
-        return self._list(key, [], f"a list of tables, written [[{key}]]", lambda item: isinstance(item, dict))
+    def sections(self, key: str) -> Iterator[Fields]:
+        """Read a list of tables one after the other, each key by key; one that is not there is empty."""
+        tables = self._list(key, [], f"a list of tables, written [[{key}]]", lambda item: isinstance(item, dict))
+        for number, table in enumerate(tables, start=1):
+            fields = Fields(table, f"{self.where}: [[{key}]] number {number}")
+            yield fields
+            fields.done()
 
     def done(self) -> None:
         """Complain about keys that nobody asked for."""

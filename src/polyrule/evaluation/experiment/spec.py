@@ -168,40 +168,28 @@ def parse_spec(
         raise OptionError(f"{where}: not valid TOML: {error}") from None
     folder = folder or Path()
     top = Fields(document, where)
-    data = tuple(_data(Fields(entry, f"{where}: [[data]] number {n}"), folder) for n, entry in _tables(top, "data"))
-    learners = tuple(
-        learner
-        for n, entry in _tables(top, "learner")
-        for learner in _learners(Fields(entry, f"{where}: [[learner]] number {n}"))
-    )
-    _distinct([item.name for item in data], "data set", where)
-    _distinct([item.name for item in learners], "learner", where)
+    data = tuple(_data(entry, folder) for entry in top.sections("data"))
+    learners = tuple(learner for entry in top.sections("learner") for learner in _learners(entry))
+    for kind, key, items in (("data set", "data", data), ("learner", "learner", learners)):
+        if not items:
+            raise OptionError(f"{where}: at least one [[{key}]] is needed; 'polyrule experiment --help' shows a file")
+        _distinct([item.name for item in items], kind, where)
     spec = ExperimentSpec(
         name=top.text("name", name),
         title=top.text("title", name),
         data=data,
         learners=learners,
-        split=_split(Fields(top.table("split"), f"{where}: [split]")),
-        limits=_limits(Fields(top.table("limits"), f"{where}: [limits]")),
+        split=_split(top),
+        limits=_limits(top),
         workers=top.integer("workers", 1, least=1),
         python_path=tuple(str((folder / entry).resolve()) for entry in top.texts("python_path")),
-        scores=_score_options(Fields(top.table("scores"), f"{where}: [scores]")),
+        scores=_score_options(top),
         measures=_measures(top, ExperimentSpec.measures),
-        comparisons=tuple(
-            _comparison(Fields(entry, f"{where}: [[comparison]] number {n}"), data, learners)
-            for n, entry in _tables(top, "comparison", required=False)
-        ),
-        published=_published(Fields(top.table("published"), f"{where}: [published]"), folder),
+        comparisons=tuple(_comparison(entry, data, learners) for entry in top.sections("comparison")),
+        published=_published(top, folder),
     )
     top.done()
     return spec
-
-
-def _tables(top: Fields, name: str, required: bool = True) -> list[tuple[int, dict[str, Any]]]:
-    entries = top.tables(name)
-    if required and not entries:
-        raise OptionError(f"{top.where}: at least one [[{name}]] is needed; 'polyrule experiment --help' shows a file")
-    return list(enumerate(entries, start=1))
 
 
 def _data(fields: Fields, folder: Path) -> DataSpec:
@@ -210,7 +198,6 @@ def _data(fields: Fields, folder: Path) -> DataSpec:
     source = fields.text("source", name)
     bins = fields.integer("discretise", 0, least=0)
     parameters = fields.table("parameters")
-    fields.done()
     if make and file:
         raise OptionError(f"{fields.where}: data is made by a function (make) or read from a file, not both")
     if test and not file:
@@ -243,7 +230,6 @@ def _learners(fields: Fields) -> list[LearnerSpec]:
     }
     parameters, grid = fields.table("parameters"), fields.lists("grid")
     measure = fields.text("measure", "")
-    fields.done()
     learners = []
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
@@ -258,38 +244,37 @@ def _learners(fields: Fields) -> list[LearnerSpec]:
     return learners
 
 
-def _split(fields: Fields) -> SplitSpec:
-    spec = SplitSpec(
-        kind=fields.choice("kind", ("parts", "folds"), "parts"),
-        folds=fields.integer("folds", 10, least=2),
-        seeds=tuple(fields.integers("seeds", (0,))),
-        stratified=fields.flag("stratified", True),
-    )
-    fields.done()
-    return spec
+def _split(top: Fields) -> SplitSpec:
+    with top.section("split") as fields:
+        return SplitSpec(
+            kind=fields.choice("kind", ("parts", "folds"), "parts"),
+            folds=fields.integer("folds", 10, least=2),
+            seeds=tuple(fields.integers("seeds", (0,))),
+            stratified=fields.flag("stratified", True),
+        )
 
 
-def _limits(fields: Fields) -> Limits:
-    limits = Limits(
-        seconds=fields.number("seconds", Limits.seconds),
-        cpu_seconds=fields.number("cpu_seconds", None),
-        memory_mb=fields.number("memory_mb", Limits.memory_mb),
-        threads=fields.integer("threads", Limits.threads, least=1),
-    )
-    fields.done()
-    return limits
+def _limits(top: Fields) -> Limits:
+    with top.section("limits") as fields:
+        return Limits(
+            seconds=fields.number("seconds", Limits.seconds),
+            cpu_seconds=fields.number("cpu_seconds", None),
+            memory_mb=fields.number("memory_mb", Limits.memory_mb),
+            threads=fields.integer("threads", Limits.threads, least=1),
+        )
 
 
-def _score_options(fields: Fields) -> dict[str, float]:
-    names = ("zero_division", "empty_label", "empty_example")
-    options = {name: fields.number(name, None, share=True) for name in names}
-    fields.done()
+def _score_options(top: Fields) -> dict[str, float]:
+    with top.section("scores") as fields:
+        options = {
+            name: fields.number(name, None, share=True) for name in ("zero_division", "empty_label", "empty_example")
+        }
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _published(fields: Fields, folder: Path) -> dict[str, str]:
-    places = {name: fields.text(name, "") for name in ("performance", "models")}
-    fields.done()
+def _published(top: Fields, folder: Path) -> dict[str, str]:
+    with top.section("published") as fields:
+        places = {name: fields.text(name, "") for name in ("performance", "models")}
     return {name: str((folder / place).resolve()) for name, place in places.items() if place}
 
 
@@ -306,7 +291,6 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
         for name in given:
             if name not in known:
                 raise OptionError(f"{fields.where}: no {kind} is named {name!r} (there are: {', '.join(known)})")
-    fields.done()
     return spec
 
 
