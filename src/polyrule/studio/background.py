@@ -10,7 +10,7 @@ from polyrule.model.files import Node
 from polyrule.model.rule_list import RuleList
 from polyrule.names import visible
 from polyrule.studio.comparing import references
-from polyrule.studio.jobs import Job, alone
+from polyrule.studio.jobs import Job
 from polyrule.studio.learn import Recipe, learn
 from polyrule.studio.project import meaning
 from polyrule.studio.steps import said
@@ -27,7 +27,7 @@ class Workers:
     """
 
     def __init__(self, session: Session, threads: int | None = None) -> None:
-        self.session, self.lock, self.threads = session, session.lock, threads
+        self.session, self.threads = session, threads
         self.job: Job | None = None
         self.side: Job | None = None
         self.closed = False
@@ -39,7 +39,6 @@ class Workers:
         """Whether something is being learned."""
         return self.job is not None and not self.job.finished
 
-    @alone
     def learn(self, value: Any) -> dict[str, Any]:
         """Begin to learn; the job tells the rest."""
         session = self.session
@@ -78,7 +77,6 @@ class Workers:
         rules = range(len(version.model.rules))
         return tuple(at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned"))
 
-    @alone
     def compare_with_others(self) -> dict[str, Any]:
         """Begin to score what everybody would try first; the job tells the rest."""
         bench = self.session.examples()
@@ -91,7 +89,7 @@ class Workers:
 
         def work(job: Job) -> dict[str, Any] | None:
             entries = references(*bench.parts, job, self.threads)
-            with self.lock:
+            with self.session.lock:
                 if not job.stopping and bench is self._scored:
                     self._references = entries
             return {"references": entries}
@@ -107,7 +105,6 @@ class Workers:
                 return job
         raise OptionError(f"there is no job {number}")
 
-    @alone
     def stop(self, value: Any) -> dict[str, Any]:
         """End the job that runs; what it found so far is kept or thrown away."""
         keep = Node(value, "stop").fields((), ("keep",))["keep"].maybe(Node.flag) or False
