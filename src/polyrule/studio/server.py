@@ -213,6 +213,7 @@ _OWN_WAY = ("overview.js", "browse.js", "matters.js", "compare.js", "main.js")
 _REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",
+    "parts.js",
     "guess.js",
     "data.js",
     "learn.js",
