@@ -94,13 +94,13 @@ def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> 
     per_label = [weights @ part for part in (both, predicted, truth)]
     per_example = [part.sum(axis=1) for part in (both, predicted, truth)]
     for ratio in RATIOS:
-        found[f"{AVERAGES[0]}_{ratio}"] = _ratio(ratio, *(part.sum(axis=1) for part in per_label))
-        found[f"{AVERAGES[1]}_{ratio}"] = _ratio(ratio, *per_label).mean(axis=1)
-        found[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * _ratio(ratio, *per_example)) / examples
+        found[f"{AVERAGES[0]}_{ratio}"] = ratio_of(ratio, *(part.sum(axis=1) for part in per_label))
+        found[f"{AVERAGES[1]}_{ratio}"] = ratio_of(ratio, *per_label).mean(axis=1)
+        found[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * ratio_of(ratio, *per_example)) / examples
     return found
 
 
-def _ratio(ratio: str, tp: Floats, predicted: Floats, present: Floats) -> Floats:
-    """A ratio from counts; 0/0 counts 0."""
+def ratio_of(ratio: str, tp: Any, predicted: Any, present: Any) -> Floats:
+    """Return a ratio from arrays of counts; 0/0 counts 0."""
     top, bottom = PARTS[ratio](tp, predicted, present)
-    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0))

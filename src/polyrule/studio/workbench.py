@@ -13,7 +13,7 @@ from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
 from polyrule.data.labels import has_unknown
 from polyrule.errors import ModelError, OptionError
-from polyrule.evaluation.resampling import ResampledScores
+from polyrule.evaluation.resampling import ResampledScores, ratio_of
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
 from polyrule.report import scoring
@@ -107,12 +107,11 @@ class Workbench:
         return self._histograms[column]
 
     def _on_part(self, run: Tally, part: Part, whole: bool) -> dict[str, Any]:
-        per = {name: values.tolist() for name, values in run.per_label.items()}
-        per["predicted"] = [tp + fp for tp, fp in zip(per["tp"], per["fp"], strict=True)]
-        per["precision"] = [_ratio(tp, tp + fp) for tp, fp in zip(per["tp"], per["fp"], strict=True)]
-        per["recall"] = [_ratio(tp, tp + fn) for tp, fn in zip(per["tp"], per["fn"], strict=True)]
-        both = zip(per["tp"], per["fp"], per["fn"], strict=True)
-        per["f1"] = [_ratio(2 * tp, 2 * tp + fp + fn) for tp, fp, fn in both]
+        tp, present = run.per_label["tp"], run.per_label["present"]
+        predicted = tp + run.per_label["fp"]
+        per = {name: values.tolist() for name, values in (run.per_label | {"predicted": predicted}).items()}
+        for name in ("precision", "recall", "f1"):
+            per[name] = [round(value, 6) for value in ratio_of(name, tp, predicted, present).tolist()]
         return {
             "scores": {name: round(value, 6) for name, value in run.scores.items()},
             "per_label": per,
@@ -195,7 +194,3 @@ def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
 
 def _part(key: str, title: str, data: Dataset) -> Part:
     return Part(key, title, data.name, data.X, dense(data), data.row_ids, data.weights is not None)
-
-
-def _ratio(top: int, bottom: int) -> float:
-    return round(top / bottom, 6) if bottom else 0.0
