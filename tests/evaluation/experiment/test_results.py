@@ -20,7 +20,7 @@ from polyrule.evaluation.experiment.report_tables import (
     score_table,
     size_table,
 )
-from polyrule.evaluation.experiment.writer import performance_beside_published, read_published
+from polyrule.evaluation.experiment.writer import models_beside_published, performance_beside_published, read_published
 from polyrule.evaluation.scores import score
 
 TEXT = """
@@ -237,6 +237,26 @@ def test_a_table_of_published_numbers_must_have_its_columns(tmp_path):
         read_published(tmp_path / "p.csv")
     with pytest.raises(DataError, match="cannot read published numbers"):
         read_published(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="needs a column 'rules'"):
+        models_beside_published(None, published(tmp_path, "yes,0.5"))
+
+
+def published(folder, row):
+    file = folder / "numbers.csv"
+    file.write_text(f"data,learner,reference,micro_f1\nd0,single f1,{row}\n", encoding="latin-1")
+    return file
+
+
+@pytest.mark.parametrize("row", ["yes,n/a", "yes,inf", "yes,0.5,0.6"])
+def test_published_numbers_are_numbers(tmp_path, row):
+    with pytest.raises(DataError, match=r"row 1 holds .*, which is no number"):
+        read_published(published(tmp_path, row))
+
+
+def test_published_numbers_are_text_and_may_be_missing(tmp_path):
+    assert read_published(published(tmp_path, "yes"))[0]["micro_f1"] == ""
+    with pytest.raises(DataError, match="no table of published numbers in UTF-8"):
+        read_published(published(tmp_path, "\xe9,0.5"))
 
 
 def test_renderings_escape_names():

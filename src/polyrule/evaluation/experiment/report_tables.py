@@ -13,7 +13,7 @@ from typing import Any
 from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.experiment.results import Results, best_of
-from polyrule.evaluation.experiment.spec import ComparisonSpec
+from polyrule.evaluation.experiment.spec import ComparisonSpec, slug
 from polyrule.evaluation.scores import LOWER_IS_BETTER, measure_words
 from polyrule.evaluation.statistics import Interval, LearnerComparison
 
@@ -264,11 +264,6 @@ def words(measure: str) -> str:
     """
     text = measure_words(measure)
     return text[0].upper() + text[1:]
-
-
-def slug(text: str) -> str:
-    """Make a file name of a title."""
-    return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
 
 
 def heads(results: Results, data: str, learner: str) -> tuple[str, str]:

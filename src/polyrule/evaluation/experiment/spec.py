@@ -188,6 +188,7 @@ def parse_spec(
         comparisons=tuple(_comparison(entry, data, learners) for entry in top.sections("comparison")),
         published=_published(top, folder),
     )
+    _distinct([slug(item.name) for item in spec.comparisons], "comparison", where)
     top.done()
     return spec
 
@@ -300,6 +301,11 @@ def _measures(fields: Fields, default: tuple[str, ...]) -> tuple[str, ...]:
         if measure not in MEASURES:
             raise OptionError(f"{fields.where}: unknown measure {measure!r}: choose from {', '.join(MEASURES)}")
     return measures
+
+
+def slug(text: str) -> str:
+    """Make a file name of a title."""
+    return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
 
 
 def _distinct(names: list[str], kind: str, where: str) -> None:
