@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.labels import require_known
 from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
@@ -118,7 +119,8 @@ def _value(value: Any) -> Any:
 
 
 def _labels_for(learner: LearnerSpec, Y: Any) -> Any:
-    """Give foreign learners a dense matrix of integers, which all of them understand."""
+    """Give foreign learners a dense matrix of 0 and 1, which all of them understand."""
     if learner.input == "table":
         return Y
+    require_known(Y, learner.class_path)
     return (Y.toarray() if sp.issparse(Y) else np.asarray(Y)).astype(np.int64)
