@@ -54,6 +54,18 @@ measures = ["micro_f1", "hamming_loss"]
 """
 
 
+MINIMAL = """
+[[data]]
+name = "d"
+[[learner]]
+name = "a"
+class = "a.B"
+[split]
+kind = "folds"
+folds = 3
+"""
+
+
 def make_rows(directory, spec, broken=()):
     """Store plausible rows without fitting anything: the quality of a learner grows with its position."""
     store, rng = RowStore(directory), np.random.default_rng(0)
@@ -277,6 +289,17 @@ def test_folds_give_intervals(tmp_path):
     interval = results.value("d0", "multi f1", "micro_f1")
     values = [row["micro_f1"] for row in results.select("d0", "multi f1")]
     assert interval.mean == pytest.approx(np.mean(values))
+
+
+def test_half_an_interval_is_not_cut_off_at_the_greatest_score(tmp_path):
+    spec = parse_spec(MINIMAL)
+    store, runs = RowStore(tmp_path), plan_runs(spec)
+    for run, wrong in zip(runs, (0, 0, 3), strict=True):
+        truth = np.ones((10, 1), dtype=int)
+        counts = score(truth, truth * (np.arange(10)[:, None] >= wrong)).counts.as_dict()
+        store.add(run.key, {**describe_run(run), "status": "ok", "counts": counts})
+    cell = score_table(Results.load(spec, tmp_path), "subset_accuracy").rows[0][1]
+    assert cell.text == "0.900 ± 0.680"  # up to 1 it would be 0.100
 
 
 def test_made_data_sets():

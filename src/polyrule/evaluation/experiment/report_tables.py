@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -294,7 +295,10 @@ def _failure(results: Results, data: str, learner: str) -> str:
 
 
 def _with_half_width(value: Interval) -> str:
-    return f"{value.mean:.3f}" if value.low != value.low else f"{value.mean:.3f} ± {value.high - value.mean:.3f}"
+    """The mean, and the longer half of its interval: the other one may be cut off at what the score can be."""
+    if math.isnan(value.low):
+        return f"{value.mean:.3f}"
+    return f"{value.mean:.3f} ± {max(value.high - value.mean, value.mean - value.low):.3f}"
 
 
 def _shown(value: Interval | None, form: Callable[[float], str]) -> str:
