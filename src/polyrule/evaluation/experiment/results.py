@@ -126,7 +126,7 @@ def best_of(values: Iterable[float | None], lower: bool = False) -> set[int]:
 
 def scores_of(row: Row, options: Mapping[str, float]) -> Scores:
     """Compute the scores of a row again from its counts."""
-    return score_counts(ConfusionCounts.from_dict(row["counts"]), **options)
+    return score_counts(ConfusionCounts.from_dict(row["counts"]), None, **options)
 
 
 def _with_conventions(row: Row, spec: ExperimentSpec) -> Row:
