@@ -76,7 +76,8 @@ def test_parquet(trained, songs, tmp_path, expected, scores):
     assert table.column_names == ["id", *model.label_names]
     found = np.column_stack([table[name].to_numpy() for name in model.label_names])
     assert np.array_equal(found, chances if scores else labels)
-    assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet").stderr
+    for where in ((), ("-o", "-")):
+        assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet", *where).stderr
 
 
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):

@@ -65,7 +65,7 @@ def open_writer(
         raise OptionError(f"--safe-csv is for csv and tsv, which spreadsheets open, not for {chosen}")
     if chosen == "labels" and scores:
         raise OptionError("--to labels writes names, so it cannot be combined with --scores")
-    if output is None or str(output) == "-":
+    if output is None:
         yield _text_writer(chosen, sys.stdout, names, beside, safe)
         return
     from polyrule.atomic import atomic_write
@@ -192,6 +192,7 @@ def predict(
     """
     from polyrule.model.narrowing import narrow
 
+    output = None if str(output) == "-" else output  # standard output, too
     if output is not None:
         check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
