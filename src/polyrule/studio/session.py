@@ -261,8 +261,8 @@ class Session:
     def script(self) -> str:
         """Return the work as a Python script."""
         with self.lock:
-            examples, intake = sum(map(len, self.examples().parts)), self.intake
-            return script(self.project, intake.origin, intake.test_origin, intake.setup, examples, self._recounts())
+            examples = sum(map(len, self.examples().parts))
+            return script(self.project, self.intake, examples, self._recounts())
 
     def parts(self) -> tuple[Any, Dataset, Dataset]:
         """Return the model as it is saved, with training and held-out examples."""

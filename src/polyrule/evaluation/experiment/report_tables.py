@@ -295,10 +295,7 @@ def _failure(results: Results, data: str, learner: str) -> str:
 
 
 def _with_half_width(value: Interval) -> str:
-    """The mean, and the longer half of its interval: the other one may be cut off at what the score can be."""
-    if math.isnan(value.low):
-        return f"{value.mean:.3f}"
-    return f"{value.mean:.3f} ± {max(value.high - value.mean, value.mean - value.low):.3f}"
+    return f"{value.mean:.3f}" if math.isnan(value.low) else f"{value.mean:.3f} ± {value.half:.3f}"
 
 
 def _shown(value: Interval | None, form: Callable[[float], str]) -> str:
