@@ -225,7 +225,9 @@ def test_columns_are_kept_as_they_are_written(trained, songs, tmp_path):
     place = tmp_path / "p.parquet"
     ok("predict", trained, songs, "-o", place, "--keep", "key,tempo")
     assert pyarrow.parquet.read_table(place).column("tempo").to_pylist() == [row["tempo"] for row in rows]
-    assert "there is no column 'keys'; did you mean 'key'?" in run("predict", trained, songs, "--keep", "keys").stderr
+    unknown = run("predict", trained, songs, "--keep", "keys")
+    assert "--keep: there is no column 'keys'; did you mean 'key'?" in unknown.stderr
+    assert unknown.stdout == ""
     refused = run("predict", trained, "-", "--keep", "key", input=songs.read_bytes())
     assert "--keep reads DATA once more" in refused.stderr
     assert refused.exit_code == 1
