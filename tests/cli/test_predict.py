@@ -257,3 +257,12 @@ def test_a_warning_comes_once(trained, songs, tmp_path):
     strange.write_text(songs.read_text().replace("major", "odd"))
     told = run("evaluate", trained, strange, "--train", strange).stderr
     assert told.count("categories that the model does not know") == 1
+
+
+def test_a_report_about_models_of_other_data_is_refused(trained, songs, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("pace,calm\n" + "".join(f"{n},{int(n > 9)}\n" for n in range(20)), encoding="utf-8")
+    ok("train", other, "--labels", "calm", "-o", tmp_path / "other.json", "-q")
+    refused = run("report", tmp_path / "other.json", trained, "--data", other, "-o", tmp_path / "r.html")
+    assert "have different labels; a report is about one data set" in refused.stderr
+    assert not (tmp_path / "r.html").exists()

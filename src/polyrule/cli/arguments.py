@@ -305,7 +305,7 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any, *others: Any) 
 
     with hold_unseen() as warn_of:
         data = _load_labelled(text, reading, model)
-    warn_of(names_in_rules(model, *others))
+    warn_of([name for one in (model, *others) for name in names_in_rules(one)])
     return data
 
 
