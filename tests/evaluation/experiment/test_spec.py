@@ -83,6 +83,7 @@ def test_a_key_changes_with_what_decides_the_result_and_with_nothing_else():
         (MINIMAL + "[published]\nperformance = 3\n", r"\[published\]: performance must be a text, got 3"),
         (MINIMAL + "[published]\nfigures = 'a.csv'\n", r"\[published\]: unknown key 'figures'"),
         (MINIMAL + "[scores]\nempty_label = 2\n", r"\[scores\]: empty_label must be a number between 0 and 1, got 2"),
+        (MINIMAL + "[[comparison]]\nlearners = ['tree', 'tree']\n", "the learner 'tree' is listed twice"),
         (MINIMAL + 2 * "[[comparison]]\n", "two entries for comparison 'comparison': give each its own name"),
         (MINIMAL + "[[comparison]]\nalpha = 5\n", "alpha must be a number between 0 and 1, got 5"),
     ],

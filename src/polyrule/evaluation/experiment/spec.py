@@ -292,6 +292,8 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
         for name in given:
             if name not in known:
                 raise OptionError(f"{fields.where}: no {kind} is named {name!r} (there are: {', '.join(known)})")
+            if given.count(name) > 1:
+                raise OptionError(f"{fields.where}: the {kind} {name!r} is listed twice")
     return spec
 
 
