@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.columns import is_missing
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
+from polyrule.data.table import as_array
 from polyrule.errors import DataError
 
 
@@ -127,14 +129,15 @@ def _stored_labels(Y: Any, name: str) -> sp.csr_array:
         matrix = sp.csr_array(check_sparse(Y, name), copy=True)
         matrix.sum_duplicates()
         return matrix
-    dense = np.asarray(Y)
+    dense = as_array(Y, f"the rows of {name} have different lengths; there must be one column per label")
     if dense.ndim == 1:
         dense = dense[:, None]
     if dense.ndim != 2:
         raise DataError(f"{name} must be a matrix with one column per label, got {dense.ndim} dimensions")
     if dense.dtype.kind not in "biuf":
+        missing = [[is_missing(value) for value in row] for row in dense]
         try:
-            dense = dense.astype(np.float64)
+            dense = np.where(missing, np.nan, dense.astype(object)).astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(f"{name} may hold only 0 (absent) and 1 (present), not {dense.flat[0]!r}") from None
     return sp.csr_array(dense)
