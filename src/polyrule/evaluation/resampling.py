@@ -10,6 +10,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
+from polyrule.errors import OptionError
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
 
 _BLOCK = 50
@@ -54,6 +55,8 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     >>> found.interval("micro_f1"), found.level_with("hamming_accuracy", 0)
     ((1.0, 1.0), [True, False])
     """
+    if resamples < 1 or not len(predictions):
+        raise OptionError(f"{resamples} resamples of {len(predictions)} predictions: one of each is the least")
     known = np.asarray(truth) != UNKNOWN
     truth = np.where(known, truth, 0).astype(np.float64)
     blocks: list[list[dict[str, Floats]]] = []
