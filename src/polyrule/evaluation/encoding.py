@@ -191,7 +191,8 @@ def equal_frequency_cuts(values: Floats, bins: int) -> Floats:
         nearest = gap + int(len(distance) - 1 - np.argmin(distance[::-1]))
         chosen.append(nearest)
         start, gap = int(below[nearest]), nearest + 1
-    return np.asarray((distinct[chosen] + distinct[np.array(chosen) + 1]) / 2)
+    halves = distinct / 2  # halved first, so that the sum of huge values is finite
+    return np.asarray(halves[chosen] + halves[np.array(chosen) + 1])
 
 
 def interval_names(cuts: Sequence[float] | Floats) -> tuple[str, ...]:
