@@ -22,6 +22,7 @@ THROUGH = {
     "ensemble/test_tools.py": "ensemble/refit model/rule_model",
     "estimators/test_rule_list.py": "estimators/base",
     "evaluation/experiment/test_results.py": "evaluation/experiment/writer",
+    "evaluation/test_cli_experiment.py": "cli/experiment",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
     "learning/test_verify.py": "learning/relearn learning/verify_pruned",
     "measures/test_proofs.py": "measures/proofs/normal_form",

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.helpers import READING, ok, run, write_songs
 
-from polyrule.cli.experiment import experiment
+from polyrule.cli.app import app
 from polyrule.data.documents import checksum
 from polyrule.evaluation.experiment.one_run import plan_runs
 from polyrule.evaluation.experiment.spec import load_spec
@@ -118,7 +118,7 @@ def test_rows_that_nobody_wrote(row, tmp_path):
     (key,) = [run.key for run in plan_runs(load_spec(path))]
     (tmp_path / "out" / "rows").mkdir(parents=True)
     (tmp_path / "out" / "rows" / f"{key}.json").write_text(row)
-    result = CliRunner().invoke(experiment, [str(path), "-o", str(tmp_path / "out"), "--tables-only"])
+    result = CliRunner().invoke(app, ["experiment", str(path), "-o", str(tmp_path / "out"), "--tables-only"])
     assert result.exit_code == 1
     assert isinstance(result.exception, SystemExit)
     assert "delete it to have it made again" in result.output
@@ -130,6 +130,6 @@ def test_a_row_without_a_status_is_run_again(tmp_path):
     (key,) = [run.key for run in plan_runs(load_spec(path))]
     (tmp_path / "out" / "rows").mkdir(parents=True)
     (tmp_path / "out" / "rows" / f"{key}.json").write_text("{}")
-    result = CliRunner().invoke(experiment, [str(path), "-o", str(tmp_path / "out"), "--retry"])
+    result = CliRunner().invoke(app, ["experiment", str(path), "-o", str(tmp_path / "out"), "--retry"])
     assert result.exit_code == 0, result.output
     assert "1 results" in result.output

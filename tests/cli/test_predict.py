@@ -76,7 +76,8 @@ def test_parquet(trained, songs, tmp_path, expected, scores):
     assert table.column_names == ["id", *model.label_names]
     found = np.column_stack([table[name].to_numpy() for name in model.label_names])
     assert np.array_equal(found, chances if scores else labels)
-    assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet").stderr
+    for where in ((), ("-o", "-")):
+        assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet", *where).stderr
 
 
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):
@@ -224,7 +225,9 @@ def test_columns_are_kept_as_they_are_written(trained, songs, tmp_path):
     place = tmp_path / "p.parquet"
     ok("predict", trained, songs, "-o", place, "--keep", "key,tempo")
     assert pyarrow.parquet.read_table(place).column("tempo").to_pylist() == [row["tempo"] for row in rows]
-    assert "there is no column 'keys'; did you mean 'key'?" in run("predict", trained, songs, "--keep", "keys").stderr
+    unknown = run("predict", trained, songs, "--keep", "keys")
+    assert "--keep: there is no column 'keys'; did you mean 'key'?" in unknown.stderr
+    assert unknown.stdout == ""
     refused = run("predict", trained, "-", "--keep", "key", input=songs.read_bytes())
     assert "--keep reads DATA once more" in refused.stderr
     assert refused.exit_code == 1
@@ -254,3 +257,12 @@ def test_a_warning_comes_once(trained, songs, tmp_path):
     strange.write_text(songs.read_text().replace("major", "odd"))
     told = run("evaluate", trained, strange, "--train", strange).stderr
     assert told.count("categories that the model does not know") == 1
+
+
+def test_a_report_about_models_of_other_data_is_refused(trained, songs, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("pace,calm\n" + "".join(f"{n},{int(n > 9)}\n" for n in range(20)), encoding="utf-8")
+    ok("train", other, "--labels", "calm", "-o", tmp_path / "other.json", "-q")
+    refused = run("report", tmp_path / "other.json", trained, "--data", other, "-o", tmp_path / "r.html")
+    assert "have different labels; a report is about one data set" in refused.stderr
+    assert not (tmp_path / "r.html").exists()

@@ -75,6 +75,13 @@ def test_an_option_of_another_learner_is_refused(songs):
     assert "calm" in ok("train", songs, *READING, "--learner", "br", "--measure", "precision")
 
 
+@pytest.mark.parametrize("words", [("--cv", "3"), ("--learner", "ensemble")])
+def test_a_seed_from_which_nothing_can_be_drawn_is_refused(songs, words):
+    refused = run("train", songs, *READING, "--seed", "-1", *words)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "--seed must be between 0 and 4294967295, got -1" in refused.stderr
+
+
 def test_scores_on_test_data_and_by_cross_validation(songs):
     text = ok("train", songs, *READING, "--test", songs, "--cv", "3", "-q")
     assert "scores on the test data" in text

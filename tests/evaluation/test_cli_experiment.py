@@ -4,7 +4,6 @@ import pytest
 from click.testing import CliRunner
 
 from polyrule.cli.app import app
-from polyrule.cli.experiment import experiment
 from polyrule.evaluation.experiment import load_spec
 
 TEXT = """
@@ -30,7 +29,7 @@ def spec_file(tmp_path):
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(experiment, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["experiment", *map(str, arguments)])
 
 
 def test_run_list_and_tables_only(spec_file, tmp_path):

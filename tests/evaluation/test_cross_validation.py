@@ -11,7 +11,6 @@ from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.evaluation.baseline import compare_with_baseline
 from polyrule.evaluation.cross_validation import cross_validate, pool_scores
-from polyrule.evaluation.experiment.one_run import counts_to_json
 from polyrule.evaluation.experiment.results import scores_of
 from polyrule.evaluation.scores import MEASURES, score
 
@@ -41,7 +40,7 @@ def test_unknown_labels_count_nowhere_in_pooled_and_stored_scores():
     truth[0], truth[12:] = np.nan, rng.integers(0, 2, (8, 3))  # the second part knows all
     expected = score(truth, predicted)
     pooled = pool_scores((score(truth[:12], predicted[:12]), score(truth[12:], predicted[12:])))
-    stored = scores_of({"counts": json.loads(json.dumps(counts_to_json(expected.counts)))}, {})
+    stored = scores_of({"counts": json.loads(json.dumps(expected.counts.as_dict()))}, {})
     for measure in MEASURES:
         assert pooled.exact(measure) == stored.exact(measure) == expected.exact(measure), measure
 

@@ -11,6 +11,10 @@ from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, equal_freque
 numbers = st.lists(st.sampled_from([-2.5, 0.0, 0.25, 1.0, 3.0, 7.0, 8.0, 1e9]), min_size=1, max_size=40)
 
 
+def test_the_middle_of_huge_values_is_finite():
+    assert equal_frequency_cuts(np.array([1e308, 1.7e308]), 2).tolist() == [1.35e308]
+
+
 @given(numbers, st.integers(2, 12))
 @settings(max_examples=150, deadline=None)
 def test_cuts_lie_between_distinct_values(values, bins):

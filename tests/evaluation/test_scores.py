@@ -5,6 +5,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -78,6 +79,21 @@ def test_empty_label_and_empty_example():
     assert "never present nor predicted counts 1" in published.text()
 
 
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+def test_unknown_labels_of_a_sparse_matrix_count_nowhere(form):
+    truth, predicted = np.array([[1, np.nan, 0], [0, 1, 1], [np.nan, np.nan, 1]]), [[1, 1, 0], [0, 0, 1], [1, 0, 1]]
+    expected = score(truth, predicted).as_dict()
+    assert score(form(truth), predicted).as_dict() == expected
+    assert score(form(np.where(np.isnan(truth), 2, truth).astype(np.uint8)), predicted).as_dict() == expected
+    assert expected["micro_precision"] == 1
+
+
+def test_labels_may_be_texts_or_missing_in_a_frame():
+    frame = pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), "b": [0, 1]})
+    assert score(frame, [[1, 0], [1, 1]]).as_dict() == score([[1, 0], [np.nan, 1]], [[1, 0], [1, 1]]).as_dict()
+    assert score(np.array([["1", "0"]]), [[1, 0]]).micro_f1 == 1
+
+
 def test_large_counts_stay_exact():
     truth = np.zeros((3000, 40), dtype=np.uint8)
     truth[::2] = 1
@@ -109,6 +125,7 @@ def test_survives_pickling():
         ([[1, 2]], [[1, 0]], "Y_true may hold only 0 .* found 2"),
         ([[1, 0]], [[np.nan, 0]], "Y_pred may hold only 0 .* found nan"),
         ([["yes", "no"]], [[1, 0]], "Y_true may hold only 0"),
+        ([[1, 0], [0]], [[1, 0], [0, 1]], "the rows of Y_true have different lengths"),
         (np.zeros((0, 3)), np.zeros((0, 3)), "nothing to score"),
         (np.zeros((1, 1, 1)), np.zeros((1, 1, 1)), "3 dimensions"),
         (sp.csr_array([[1.0, 3.0]]), [[1, 0]], "Y_true may hold only 0"),

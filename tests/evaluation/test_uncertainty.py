@@ -52,6 +52,13 @@ def test_resampled_scores_are_scores_of_the_drawn_examples():
                 assert found.values[measure][model, resample] == pytest.approx(expected[measure])
 
 
+@pytest.mark.parametrize(("predictions", "resamples"), [(0, 10), (1, 0)])
+def test_without_resamples_or_predictions_there_is_no_interval(predictions, resamples):
+    truth = np.ones((3, 1), dtype=np.uint8)
+    with pytest.raises(OptionError, match="one of each is the least"):
+        resample_scores(truth, [truth] * predictions, resamples)
+
+
 def test_a_difference_that_resampling_does_not_show_is_level():
     truth = np.eye(40, 3, dtype=np.uint8)
     truth[3:, 0] = 1

@@ -68,9 +68,27 @@ def test_conditions_are_ranked_by_what_they_do(session):
         rule_changes.conditions(bench, model, 99)
 
 
+def test_a_column_without_a_value_is_no_condition(session):
+    from polyrule.data.table import Feature, Table
+    from polyrule.studio.workbench import Workbench
+
+    bench, model = session.bench, session.project.model
+    features = (*model.features, Feature("mood", "nominal", ()))
+
+    def with_empty_column(data):
+        values = np.column_stack([data.X.values, np.full(len(data), np.nan)])
+        return replace(data, X=Table(values, features))
+
+    wide = Workbench(with_empty_column(bench.train), with_empty_column(bench.test))
+    found = rule_changes.conditions(wide, replace(model, features=features), 0)
+    assert [one["text"] for one in found["add"]] == [
+        one["text"] for one in rule_changes.conditions(bench, model, 0)["add"]
+    ]
+
+
 def test_large_data_is_thinned_evenly():
     rows = np.arange(100_000)
-    kept = ask.thinned(rows)
+    kept = ask.thinned(rows, ask.MOST_SEARCHED // 2)
     assert len(kept) == ask.MOST_SEARCHED // 2
     assert (kept[0], kept[-1]) == (0, 99_999)
 

@@ -25,6 +25,13 @@ def test_what_is_not_there_is_said(tmp_path, monkeypatch, words, told):
     assert told in done.stderr
 
 
+@pytest.mark.parametrize("words", [("songs.csv", "--project", "none/here.json"), ("none/here.studio.json",)])
+def test_a_project_in_no_folder_is_refused_by_its_name(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "songs.csv").write_text(songs(30), encoding="utf-8")
+    assert f"Error: {words[-1]}: cannot be written (there is no folder none)" in run("studio", *words).stderr
+
+
 def test_a_project_that_is_open_elsewhere_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "songs.csv").write_text(songs(30), encoding="utf-8")

@@ -251,6 +251,11 @@ def test_pinned_rules_stay_in_front(session):
     assert session.project.current.step["keep"] == []
 
 
+def test_rules_are_kept_by_their_pins_alone(session):
+    with pytest.raises(PolyruleError, match="unknown member 'keep'"):
+        session.workers.learn({"kind": "list", "keep": [99]})
+
+
 def test_every_change_is_on_disk_before_it_is_answered(session):
     session.change({"step": {"do": "remove", "rule": 0}, "why": "a copy of rule 2"})
     again = Session(session.path)

@@ -30,25 +30,25 @@ from polyrule.errors import (
 from polyrule.names import visible
 from polyrule.version import __version__
 
-# name -> (module, attribute, one line for the list of commands)
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "train": ("polyrule.cli.train", "train", "Learn a model from data."),
-    "predict": ("polyrule.cli.predict", "predict", "Predict the labels of new examples."),
-    "evaluate": ("polyrule.cli.evaluate", "evaluate", "Score a model on data whose labels are known."),
-    "show": ("polyrule.cli.show", "show", "Print the rules of a model."),
-    "explain": ("polyrule.cli.explain", "explain", "Say why one example gets its labels, and what would change them."),
-    "edit": ("polyrule.cli.edit", "edit", "Remove, move, add, replace or re-count rules."),
-    "export": ("polyrule.cli.export", "export", "Turn a model into Python, SQL, JavaScript, C or ONNX."),
-    "verify": ("polyrule.cli.verify", "verify", "Check a model against its training data, rule by rule."),
-    "studio": ("polyrule.cli.studio", "studio", "Learn, question and change a model in the browser."),
-    "report": ("polyrule.cli.report", "report", "Write an HTML report about a model."),
-    "data": ("polyrule.cli.data", "data", "Describe a data file and what is odd about it."),
-    "pack": ("polyrule.cli.pack", "pack", "Pack data of any size into a store to learn from."),
-    "datasets": ("polyrule.cli.datasets", "datasets", "List the benchmark data sets."),
-    "head": ("polyrule.cli.head", "head", "Find the best head for a label matrix and show the search tree."),
-    "measure": ("polyrule.cli.measure", "measure", "List measures, or find out which searches a measure allows."),
-    "experiment": ("polyrule.cli.experiment", "experiment", "Run learners on data sets and make the tables."),
-    "completion": ("polyrule.cli.completion", "completion", "Print the completion script for a shell."),
+#: one line for the list of commands; each is the function of its name in the module of its name
+COMMANDS = {
+    "train": "Learn a model from data.",
+    "predict": "Predict the labels of new examples.",
+    "evaluate": "Score a model on data whose labels are known.",
+    "show": "Print the rules of a model.",
+    "explain": "Say why one example gets its labels, and what would change them.",
+    "edit": "Remove, move, add, replace or re-count rules.",
+    "export": "Turn a model into Python, SQL, JavaScript, C or ONNX.",
+    "verify": "Check a model against its training data, rule by rule.",
+    "studio": "Learn, question and change a model in the browser.",
+    "report": "Write an HTML report about a model.",
+    "data": "Describe a data file and what is odd about it.",
+    "pack": "Pack data of any size into a store to learn from.",
+    "datasets": "List the benchmark data sets.",
+    "head": "Find the best head for a label matrix and show the search tree.",
+    "measure": "List measures, or find out which searches a measure allows.",
+    "experiment": "Run learners on data sets and make the tables.",
+    "completion": "Print the completion script for a shell.",
 }
 
 
@@ -67,13 +67,12 @@ class App(Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        return _with_blocks(getattr(import_module(module), attribute))
+        return _with_blocks(getattr(import_module(f"polyrule.cli.{cmd_name}"), cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
@@ -86,7 +85,7 @@ class App(Group):
         """Offer commands without importing them, and the options of the group."""
         from click.shell_completion import CompletionItem
 
-        names = [CompletionItem(name, help=line) for name, (_, _, line) in COMMANDS.items()]
+        names = [CompletionItem(name, help=line) for name, line in COMMANDS.items()]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(item for item in names if item.value.startswith(incomplete)), *options]
 

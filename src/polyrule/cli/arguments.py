@@ -218,7 +218,7 @@ def _with_known_id(text: str, reading: dict[str, Any], model: Any, source: Any) 
 
 
 @contextlib.contextmanager
-def naming(text: str) -> Iterator[None]:
+def naming(text: str, identifier: str = "id") -> Iterator[None]:
     """Let an error name the data, and options in place of the parameters of `polyrule.data.read`."""
     from polyrule.data import read
     from polyrule.data.columns import listing
@@ -233,7 +233,7 @@ def naming(text: str) -> Iterator[None]:
             f"last:3, @labels.xml), --tags or --label-file (the columns are {listing(error.columns, 8)})"
         ) from error
     except (DataError, OptionError) as error:
-        said = in_options(str(error), inspect.signature(read).parameters, {"identifier": "id"})
+        said = in_options(str(error), inspect.signature(read).parameters, {"identifier": identifier})
         again = type(error)(said if name in said else f"{name}: {said}")
         again.__dict__.update(error.__dict__)  # what it knows besides its text
         raise again from error
@@ -263,7 +263,7 @@ def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int, sourc
 
 
 def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows: int) -> Iterator[str]:
-    """Read the cells of one column, as they are written, in pieces of bounded size."""
+    """Read the cells of one column that --keep names, as they are written, in pieces of bounded size."""
     from polyrule.data import read_chunks
 
     if text == "-":
@@ -273,7 +273,7 @@ def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows:
     known = with_known(text, reading, model) | dict.fromkeys(("nominal", "ordinal", "numeric", "date"))
     known["identifier"] = name
     options = {key: value for key, value in reading_options(known).items() if key not in _LABELS}
-    with naming(text):
+    with naming(text, identifier="keep"):
         for part in read_chunks(text, rows=rows, labels=None, features=(), **options):
             yield from part.row_ids or ()
 
@@ -305,7 +305,7 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any, *others: Any) 
 
     with hold_unseen() as warn_of:
         data = _load_labelled(text, reading, model)
-    warn_of(names_in_rules(model, *others))
+    warn_of([name for one in (model, *others) for name in names_in_rules(one)])
     return data
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.output import progress_bar
-from polyrule.errors import PolyruleError
 
 if TYPE_CHECKING:
     from polyrule.evaluation.experiment import Progress, Results
@@ -72,19 +71,16 @@ def experiment(
     """
     from polyrule.evaluation.experiment import Results, load_spec, write_results
 
-    try:
-        spec = load_spec(file)
-        folder = output if output is not None else Path("results") / spec.name
-        chosen = _chooser(only)
-        if list_runs:
-            _show_plan(spec, folder, chosen)
-            return
-        if not tables_only:
-            _run(spec, folder, workers, retry, chosen, as_json)
-        results = Results.load(spec, folder)
-        written = write_results(results, folder)
-    except PolyruleError as error:
-        raise click.ClickException(str(error)) from None
+    spec = load_spec(file)
+    folder = output if output is not None else Path("results") / spec.name
+    chosen = _chooser(only)
+    if list_runs:
+        _show_plan(spec, folder, chosen)
+        return
+    if not tables_only:
+        _run(spec, folder, workers, retry, chosen, as_json)
+    results = Results.load(spec, folder)
+    written = write_results(results, folder)
     _summarise(results, folder, len(written), as_json)
 
 
@@ -167,7 +163,3 @@ def _summarise(results: Results, folder: Path, files: int, as_json: bool) -> Non
         f"{summary['results']} results, {summary['failures']} failures, {summary['missing']} not run; "
         f"open {folder / 'index.html'}"
     )
-
-
-if __name__ == "__main__":
-    experiment()

@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,49 +21,27 @@ from polyrule.cli.output import option_name, speaking
 from polyrule.errors import OptionError
 
 
-@dataclass(frozen=True)
-class Signature:
-    """Parameters of a class's constructor, in order, with their annotations as text, and its docstring."""
-
-    parameters: Mapping[str, inspect.Parameter]
-    docstring: str
-
-
 @cache
-def read_signature(module: str, name: str) -> Signature:
-    """Read the signature of a class of this package without importing its module.
+def read_signature(module: str, name: str) -> type:
+    """Return a class with the docstring and the constructor's parameters of one of this package, but nothing else.
 
-    Defaults must be plain constants, as scikit-learn asks of estimators anyway.
+    Its module is not imported, which takes long. Defaults must be plain constants, as scikit-learn asks of estimators
+    anyway.
 
     Examples
     --------
-    >>> list(read_signature("polyrule.cli.command", "Option").parameters)
+    >>> list(inspect.signature(read_signature("polyrule.cli.command", "Option")).parameters)
     ['args', 'section', 'extra']
     """
     path = Path(polyrule.__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     start = next(node for node in found.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
-    return Signature(_parameters(start.args), ast.get_docstring(found) or "")
-
-
-def _parameters(given: ast.arguments) -> dict[str, inspect.Parameter]:
-    plain = [*given.posonlyargs, *given.args]
-    missing: list[ast.expr | None] = [None] * (len(plain) - len(given.defaults))
-    kinds = inspect.Parameter
-    found: list[tuple[ast.arg, ast.expr | None, Any]] = []
-    found += [(*pair, kinds.POSITIONAL_OR_KEYWORD) for pair in zip(plain, [*missing, *given.defaults], strict=True)]
-    found += [(given.vararg, None, kinds.VAR_POSITIONAL)] if given.vararg else []
-    found += [(*pair, kinds.KEYWORD_ONLY) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    found += [(given.kwarg, None, kinds.VAR_KEYWORD)] if given.kwarg else []
-    return {arg.arg: _parameter(arg, default, kind) for arg, default, kind in found if arg.arg != "self"}
-
-
-def _parameter(arg: ast.arg, default: ast.expr | None, kind: Any) -> inspect.Parameter:
-    value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
-    return inspect.Parameter(
-        arg.arg, kind, default=value, annotation="" if arg.annotation is None else ast.unparse(arg.annotation)
-    )
+    found.bases, found.keywords, found.decorator_list, found.body = [], [], [], [found.body[0], start]
+    shell: dict[str, Any] = {}
+    exec(compile(ast.Module([found], []), str(path), "exec"), shell)  # annotations stay text, as those of this module
+    made: type = shell[name]
+    return made
 
 
 # Name on the command line -> module and class.
@@ -112,17 +89,18 @@ _LIMITS = ("max_conditions", "max_head_size", "max_rules", "time_limit", "effort
 _CHOICES = re.compile(r"^\{(.+)\}$")
 
 
-def available() -> dict[str, Signature]:
+@cache
+def available() -> dict[str, Mapping[str, inspect.Parameter]]:
     """Return what the learners take, by their names on the command line."""
-    return {name: read_signature(*home) for name, home in LEARNERS.items()}
+    return {name: inspect.signature(read_signature(*home)).parameters for name, home in LEARNERS.items()}
 
 
 def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--learner`` and the parameters of all learners; the command gets the latter as part of its keywords."""
     options: dict[str, Option] = {}
-    for learner in available().values():
-        texts = parameter_texts(learner.docstring)
-        for name, parameter in learner.parameters.items():
+    for learner, parameters in available().items():
+        texts = parameter_texts(inspect.getdoc(read_signature(*LEARNERS[learner])) or "")
+        for name, parameter in parameters.items():
             if name not in _LEFT_OUT and name not in options:
                 options[name] = _option(name, parameter, *texts.get(name, ("", "")))
     ordered = sorted(options.values(), key=lambda option: _SECTIONS.index(option.section))
@@ -169,8 +147,8 @@ def _limits(ctx: click.Context, accepted: set[str]) -> dict[str, Any]:
 
 def make_learner(ctx: click.Context, learner: str, callback: Any, preset: str | None = None) -> Any:
     """Return the estimator that the options ask for; a preset is a class method that gives other defaults."""
-    accepted = set(available()[learner].parameters)
-    names = {name for other in available().values() for name in other.parameters}
+    accepted = set(available()[learner])
+    names = set().union(*available().values())
     given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
     given |= _limits(ctx, accepted)
     if "random_state" in accepted:
@@ -197,8 +175,7 @@ def make_learner(ctx: click.Context, learner: str, callback: Any, preset: str | 
 
 def speaking_options() -> AbstractContextManager[None]:
     """Let errors of the learners name options of the command line."""
-    names = {name for learner in available().values() for name in learner.parameters}
-    return speaking(names, _RENAMED)
+    return speaking(set().union(*available().values()), _RENAMED)
 
 
 def _default(command: click.Command, name: str) -> Any:
@@ -228,11 +205,7 @@ def parameter_texts(docstring: str) -> dict[str, tuple[str, str]]:
 
 def _defaults(name: str) -> dict[str, Any]:
     """Return the default of a parameter for every learner that has it."""
-    return {
-        learner: signature.parameters[name].default
-        for learner, signature in available().items()
-        if name in signature.parameters
-    }
+    return {learner: taken[name].default for learner, taken in available().items() if name in taken}
 
 
 def _section(learners: set[str]) -> str:
@@ -262,8 +235,7 @@ def _help(name: str, kind: str, text: str) -> tuple[str, bool]:
 def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> Option:
     spelled = _RENAMED.get(name, name)
     dashed = spelled.replace("_", "-")
-    annotation = str(parameter.annotation)
-    default = parameter.default
+    annotation, default = parameter.annotation, parameter.default
     told, shown = _help(name, kind, text)
     common: dict[str, Any] = {"default": default, "help": told, "section": _section(set(_defaults(name)))}
     if annotation in ("bool", "bool | None"):

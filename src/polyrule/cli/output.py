@@ -141,7 +141,7 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
         task = bar.add_task("learning", total=1.0, rules="0 rules")
 
         def show(progress: Any) -> None:
-            rules = f"{progress.rules} rule{'' if progress.rules == 1 else 's'}"
+            rules = plural(progress.rules, "rule")
             if hasattr(progress, "phase"):
                 bar.update(task, description=progress.phase, completed=progress.done, rules=rules)
             else:

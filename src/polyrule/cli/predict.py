@@ -65,7 +65,7 @@ def open_writer(
         raise OptionError(f"--safe-csv is for csv and tsv, which spreadsheets open, not for {chosen}")
     if chosen == "labels" and scores:
         raise OptionError("--to labels writes names, so it cannot be combined with --scores")
-    if output is None or str(output) == "-":
+    if output is None:
         yield _text_writer(chosen, sys.stdout, names, beside, safe)
         return
     from polyrule.atomic import atomic_write
@@ -192,6 +192,7 @@ def predict(
     """
     from polyrule.model.narrowing import narrow
 
+    output = None if str(output) == "-" else output  # standard output, too
     if output is not None:
         check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
@@ -205,7 +206,7 @@ def predict(
         known["identifier"] = None  # it stands where --keep puts it
     identifier = known.get("identifier")
     parts = load_chunks(data, known, stored, rows, source)
-    columns = [load_column(data, reading, stored, name, rows) for name in kept]
+    columns = [_begun(load_column(data, reading, stored, name, rows)) for name in kept]
     beside = [*([identifier if chosen != "jsonl" else "id"] if identifier else []), *kept]
     # Nothing is written, not even a header, before the columns and the first rows have been read.
     first = list(islice(parts, 1))
@@ -222,3 +223,9 @@ def predict(
             show(done)
     if output is not None:
         note(f"{done} rows written to {output}")
+
+
+def _begun(cells: Iterator[str]) -> Iterator[str]:
+    """Read the first cell, so that what is wrong with a column is found before anything is written."""
+    first = list(islice(cells, 1))
+    return chain(first, cells)

@@ -10,7 +10,7 @@ import click
 
 from polyrule.cli.arguments import benchmark_name, load_model
 from polyrule.cli.command import command
-from polyrule.cli.output import note
+from polyrule.cli.output import check_place, note
 from polyrule.errors import DataError, OptionError
 
 _MODEL, _PROJECT = "polyrule-model", "polyrule-studio"
@@ -61,6 +61,7 @@ def studio(
         ) from problem
     kind = _kind(what)
     path = _project_path(kind, what, project)
+    check_place(path)
     session = Session(path, user_name() if by is None else by, jobs)
     with Studio(session, port) as running:
         _fill(session, kind, what, data, test)

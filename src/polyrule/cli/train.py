@@ -24,7 +24,7 @@ from polyrule.cli.arguments import (
     remember_reading,
 )
 from polyrule.cli.command import command, json_option, output_option
-from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
+from polyrule.cli.learner_options import available, learner_options, limit_options, make_learner, speaking_options
 from polyrule.cli.output import (
     cannot_write,
     check_place,
@@ -95,6 +95,8 @@ def train(
       polyrule train songs.csv --config songs.toml
     """
     reading = {name: options[name] for name in reading_names(ctx.command)}
+    if (folds is not None or "random_state" in available()[learner]) and not 0 <= seed < 1 << 32:
+        raise OptionError(f"--seed must be between 0 and {(1 << 32) - 1}, got {seed}")
     if output is not None:
         check_place(output, data, test_data)
     started = time.perf_counter()

@@ -188,19 +188,14 @@ def compare_with_baseline(
     >>> comparison.warning
     "the model is no better than always predicting each label's majority anywhere"
     """
-    majority = MajorityClassifier().fit(np.zeros((known_labels(Y_train)[0].shape[0], 1)), Y_train)
-    constant = majority.predict(np.zeros((known_labels(Y_true)[0].shape[0], 1)))
-    others = {}
-    if tables is not None:
-        present, unknown = known_labels(Y_train)
+    present, unknown = known_labels(Y_train)
+    if tables is None:
+        found = {"majority": MajorityClassifier().fit(present, Y_train).predict(known_labels(Y_true)[0])}
+    else:
         truth = (present if unknown is None else present + UNKNOWN * unknown).toarray().astype(np.uint8)
         found = simple_predictions(tables[0], truth, tables[1])
-        others = {name: score(Y_true, found[name], label_names, zero_division) for name in _SHORT}
-    return BaselineComparison(
-        model=score(Y_true, Y_pred, label_names, zero_division),
-        baseline=score(Y_true, constant, label_names, zero_division),
-        others=others,
-    )
+    simple = {name: score(Y_true, labels, label_names, zero_division) for name, labels in found.items()}
+    return BaselineComparison(score(Y_true, Y_pred, label_names, zero_division), simple.pop("majority"), simple)
 
 
 def simple_predictions(train: Table, truth: Bytes, test: Table) -> dict[str, Bytes]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Floats, Ints
+from polyrule.arrays import Ints
+from polyrule.data.columns import is_missing
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
+from polyrule.data.table import as_array
 from polyrule.errors import DataError
 
 
@@ -28,6 +30,16 @@ class ConfusionCounts:
     # number of examples
     example_groups: Ints
     known: Ints | None = None  # per label, the examples for which it is known; None where all are
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the integers as plain values, so that every score can be computed again by another convention."""
+        return {name: np.asarray(value).tolist() for name, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> ConfusionCounts:
+        """Return the counts that `as_dict` described."""
+        arrays = ("tp", "fp", "fn", "example_groups", "known")
+        return cls(stored["examples"], **{name: np.array(stored[name]) for name in arrays if name in stored})
 
     @property
     def cells(self) -> int:
@@ -96,46 +108,45 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
 
 def known_labels(Y: Any, name: str = "Y_true") -> tuple[sp.csr_array, sp.csr_array | None]:
     """Split true labels into those present and those unknown: NaN or None, or 2 where `polyrule.data` has read them."""
-    if sp.issparse(Y):
-        filled = sp.csr_array(check_sparse(Y, name), copy=True)
-        missing = np.isnan(filled.data) if filled.dtype.kind == "f" else filled.data == UNKNOWN
-        if not missing.any() or filled.dtype.kind not in "fu":
-            return label_matrix(Y, name), None
-        unknown = sp.csr_array((missing.astype(np.int64), filled.indices, filled.indptr), shape=filled.shape)
-        filled.data = np.where(missing, 0, filled.data)
-        unknown.eliminate_zeros()
-        return label_matrix(filled, name), unknown
-    dense = np.asarray(Y)
-    if dense.dtype == object:
-        dense = _as_numbers(dense, name)
-    read = isinstance(Y, LabelMatrix)
-    holes = np.isnan(dense) if dense.dtype.kind == "f" else dense == UNKNOWN if read else np.zeros(0, dtype=bool)
-    if not holes.any():
-        return label_matrix(Y, name), None
-    return label_matrix(np.where(holes, 0, dense), name), label_matrix(holes, name)
+    labels = _stored_labels(Y, name)
+    read = labels.dtype.kind == "u" if sp.issparse(Y) else isinstance(Y, LabelMatrix)
+    missing = labels.data == UNKNOWN if read else np.isnan(labels.data)
+    if not missing.any():
+        return _zeros_and_ones(labels, name), None
+    unknown = labels.copy()
+    unknown.data, labels.data = missing, np.where(missing, 0, labels.data)
+    return _zeros_and_ones(labels, name), _zeros_and_ones(unknown, name)
 
 
 def label_matrix(Y: Any, name: str) -> sp.csr_array:
     """Check that `Y` holds only 0 and 1 and bring it to one sparse integer form; a vector becomes one column."""
+    return _zeros_and_ones(_stored_labels(Y, name), name)
+
+
+def _stored_labels(Y: Any, name: str) -> sp.csr_array:
+    """Bring labels of any form to a sparse matrix of their own, whatever its values."""
     if sp.issparse(Y):
-        matrix = sp.csr_array(check_sparse(Y, name))
+        matrix = sp.csr_array(check_sparse(Y, name), copy=True)
         matrix.sum_duplicates()
-        stored = matrix.data
-    else:
-        dense = np.asarray(Y)
-        if dense.ndim == 1:
-            dense = dense[:, None]
-        if dense.ndim != 2:
-            raise DataError(f"{name} must be a matrix with one column per label, got {dense.ndim} dimensions")
-        if dense.dtype == object or (not np.issubdtype(dense.dtype, np.number) and dense.dtype != bool):
-            dense = _as_numbers(dense, name)
-        stored = dense
-        matrix = None
-    wrong = stored[(stored != 0) & (stored != 1)]
+        return matrix
+    dense = as_array(Y, f"the rows of {name} have different lengths; there must be one column per label")
+    if dense.ndim == 1:
+        dense = dense[:, None]
+    if dense.ndim != 2:
+        raise DataError(f"{name} must be a matrix with one column per label, got {dense.ndim} dimensions")
+    if dense.dtype.kind not in "biuf":
+        missing = [[is_missing(value) for value in row] for row in dense]
+        try:
+            dense = np.where(missing, np.nan, dense.astype(object)).astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{name} may hold only 0 (absent) and 1 (present), not {dense.flat[0]!r}") from None
+    return sp.csr_array(dense)
+
+
+def _zeros_and_ones(matrix: sp.csr_array, name: str) -> sp.csr_array:
+    wrong = matrix.data[(matrix.data != 0) & (matrix.data != 1)]
     if wrong.size:
-        raise DataError(f"{name} may hold only 0 (absent) and 1 (present), found {wrong.flat[0]}")
-    if matrix is None:
-        return sp.csr_array(dense.astype(np.int64))
+        raise DataError(f"{name} may hold only 0 (absent) and 1 (present), found {wrong[0]}")
     result = matrix.astype(np.int64)
     result.eliminate_zeros()
     return result
@@ -148,13 +159,6 @@ def label_names_or_default(names: Sequence[str] | None, labels: int) -> tuple[st
     if len(names) != labels:
         raise DataError(f"{len(names)} label names for {labels} labels")
     return tuple(str(name) for name in names)
-
-
-def _as_numbers(values: Array, name: str) -> Floats:
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} may hold only 0 (absent) and 1 (present), not {values.flat[0]!r}") from None
 
 
 def _sums(matrix: sp.csr_array, axis: int) -> Ints:

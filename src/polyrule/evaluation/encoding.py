@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Array, Floats
+from polyrule.arrays import Array, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 
@@ -62,16 +62,15 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self)
         if X.features != self.features_:
             raise DataError("the features differ from those the encoder was fitted on")
-        if X.is_sparse:
-            return self._transform_sparse(X)
-        matrix = np.empty((len(X), len(self.columns_)))
-        for position, (index, category) in enumerate(self.columns_):
-            column = X.column(index)
-            if category is None:
-                matrix[:, position] = np.where(np.isnan(column), self.fill_[position], column)
-            else:
-                matrix[:, position] = column == category
-        return matrix
+        columns = np.array([index for index, _ in self.columns_], dtype=np.intp)
+        categories = np.array([-1 if category is None else category for _, category in self.columns_])
+        fill = np.array(self.fill_)
+        if not X.is_sparse:
+            return _encoded(np.asarray(X.values[:, columns], np.float64, "C"), categories, fill)
+        stored: Any = sp.csc_array(X.values)[:, columns]
+        place = np.repeat(np.arange(len(columns)), np.diff(stored.indptr))  # the column of each stored value
+        stored.data = _encoded(stored.data, categories[place], fill[place])
+        return stored.tocsr()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return what each column holds: a feature's name, or ``hue=red`` for one of its values.
@@ -85,25 +84,10 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             names.append(feature.name if category is None else f"{feature.name}={feature.categories[category]}")
         return np.array(names, dtype=object)
 
-    def _transform_sparse(self, X: Table) -> sp.csr_array:
-        values: Any = X.values
-        data, rows, starts = [], [], [0]
-        for position, (index, category) in enumerate(self.columns_):
-            stored = slice(values.indptr[index], values.indptr[index + 1])
-            column, where = values.data[stored], values.indices[stored]
-            if category is None:
-                encoded = np.where(np.isnan(column), self.fill_[position], column)
-            else:
-                encoded, where = np.ones(int((column == category).sum())), where[column == category]
-            data.append(encoded)
-            rows.append(where)
-            starts.append(starts[-1] + len(encoded))
-        empty: list[Any] = [np.empty(0)]
-        matrix = sp.csc_array(
-            (np.concatenate(data or empty), np.concatenate(rows or empty).astype(np.int32), np.array(starts, np.int32)),
-            shape=(len(X), len(self.columns_)),
-        )
-        return matrix.tocsr()
+
+def _encoded(values: Floats, category: Ints, fill: Floats) -> Floats:
+    """Whether values are a category, or where that is -1, numbers with what is missing filled in."""
+    return np.where(category < 0, np.where(np.isnan(values), fill, values), values == category)
 
 
 def _encoded_categories(known: Floats, declared: int, sparse: bool) -> list[int]:
@@ -207,7 +191,8 @@ def equal_frequency_cuts(values: Floats, bins: int) -> Floats:
         nearest = gap + int(len(distance) - 1 - np.argmin(distance[::-1]))
         chosen.append(nearest)
         start, gap = int(below[nearest]), nearest + 1
-    return np.asarray((distinct[chosen] + distinct[np.array(chosen) + 1]) / 2)
+    halves = distinct / 2  # halved first, so that the sum of huge values is finite
+    return np.asarray(halves[chosen] + halves[np.array(chosen) + 1])
 
 
 def interval_names(cuts: Sequence[float] | Floats) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
+from polyrule.errors import OptionError
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
 
 _BLOCK = 50
@@ -54,6 +55,8 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     >>> found.interval("micro_f1"), found.level_with("hamming_accuracy", 0)
     ((1.0, 1.0), [True, False])
     """
+    if resamples < 1 or not len(predictions):
+        raise OptionError(f"{resamples} resamples of {len(predictions)} predictions: one of each is the least")
     known = np.asarray(truth) != UNKNOWN
     truth = np.where(known, truth, 0).astype(np.float64)
     blocks: list[list[dict[str, Floats]]] = []
@@ -94,13 +97,13 @@ def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> 
     per_label = [weights @ part for part in (both, predicted, truth)]
     per_example = [part.sum(axis=1) for part in (both, predicted, truth)]
     for ratio in RATIOS:
-        found[f"{AVERAGES[0]}_{ratio}"] = _ratio(ratio, *(part.sum(axis=1) for part in per_label))
-        found[f"{AVERAGES[1]}_{ratio}"] = _ratio(ratio, *per_label).mean(axis=1)
-        found[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * _ratio(ratio, *per_example)) / examples
+        found[f"{AVERAGES[0]}_{ratio}"] = ratio_of(ratio, *(part.sum(axis=1) for part in per_label))
+        found[f"{AVERAGES[1]}_{ratio}"] = ratio_of(ratio, *per_label).mean(axis=1)
+        found[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * ratio_of(ratio, *per_example)) / examples
     return found
 
 
-def _ratio(ratio: str, tp: Floats, predicted: Floats, present: Floats) -> Floats:
-    """A ratio from counts; 0/0 counts 0."""
+def ratio_of(ratio: str, tp: Any, predicted: Any, present: Any) -> Floats:
+    """Return a ratio from arrays of counts; 0/0 counts 0."""
     top, bottom = PARTS[ratio](tp, predicted, present)
-    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0))

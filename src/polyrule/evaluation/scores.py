@@ -235,7 +235,17 @@ def score(
     calm         2          2   2   0   1   0     1.0000  1.0000  1.0000   1.0000
     happy        2          1   1   0   1   1     1.0000  0.5000  0.6667   0.5000
     """
-    counts = count(Y_true, Y_pred)
+    return score_counts(count(Y_true, Y_pred), label_names, zero_division, empty_label, empty_example)
+
+
+def score_counts(
+    counts: ConfusionCounts,
+    label_names: Sequence[str] | None = None,
+    zero_division: float = 0,
+    empty_label: float | None = None,
+    empty_example: float | None = None,
+) -> Scores:
+    """Score what was counted before; the options are those of `score`."""
     return Scores(
         counts,
         label_names_or_default(label_names, counts.labels),

@@ -35,6 +35,11 @@ class Interval:
     n: int
     level: float = 0.95
 
+    @property
+    def half(self) -> float:
+        """Half of its width, also where one end of it is cut off at what the score can be."""
+        return max(self.high - self.mean, self.mean - self.low)
+
     def __str__(self) -> str:
         if np.isnan(self.low):
             return f"{self.mean:.3f}"

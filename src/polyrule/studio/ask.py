@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints, Words
+from polyrule.arrays import Words
 from polyrule.data.table import Table
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
@@ -23,6 +23,7 @@ from polyrule.model.rule import Condition, Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.report.tally import count, unpack
+from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, text_of
 from polyrule.studio.workbench import Workbench
 
@@ -98,7 +99,7 @@ def _bodies(bench: Workbench, target: Target) -> Iterator[tuple[Condition, ...]]
     part = bench.covers[0]
     wanted = unpack(target.rows, part.rows)
     against = unpack((part.absent if target.value else part.present)[target.label], part.rows)
-    chosen = np.concatenate([thinned(np.flatnonzero(wanted)), thinned(np.flatnonzero(against))])
+    chosen = np.concatenate([thinned(np.flatnonzero(side), MOST_SEARCHED // 2) for side in (wanted, against)])
     if not len(chosen):
         return
     table, truth = bench.parts[0].table[chosen], wanted[chosen].astype(np.uint8)[:, None]
@@ -114,12 +115,6 @@ def _bodies(bench: Workbench, target: Target) -> Iterator[tuple[Condition, ...]]
                 break
             yield _short(tidy(candidate.body), table)
             engine.commit(candidate, None, False)
-
-
-def thinned(rows: Ints) -> Ints:
-    """Return at most half of the examples that are searched, evenly spread."""
-    most = MOST_SEARCHED // 2
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
 def _short(body: tuple[Condition, ...], table: Table) -> tuple[Condition, ...]:

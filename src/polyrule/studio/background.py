@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polyrule.errors import OptionError
@@ -9,7 +10,7 @@ from polyrule.model.files import Node
 from polyrule.model.rule_list import RuleList
 from polyrule.names import visible
 from polyrule.studio.comparing import references
-from polyrule.studio.jobs import Job, alone
+from polyrule.studio.jobs import Job
 from polyrule.studio.learn import Recipe, learn
 from polyrule.studio.project import meaning
 from polyrule.studio.steps import said
@@ -26,7 +27,7 @@ class Workers:
     """
 
     def __init__(self, session: Session, threads: int | None = None) -> None:
-        self.session, self.lock, self.threads = session, session.lock, threads
+        self.session, self.threads = session, threads
         self.job: Job | None = None
         self.side: Job | None = None
         self.closed = False
@@ -38,7 +39,6 @@ class Workers:
         """Whether something is being learned."""
         return self.job is not None and not self.job.finished
 
-    @alone
     def learn(self, value: Any) -> dict[str, Any]:
         """Begin to learn; the job tells the rest."""
         session = self.session
@@ -46,12 +46,11 @@ class Workers:
         session.require_idle()
         members = dict(Node(value, "learn").mapping())
         keeps = members.pop("pinned", False) is True
-        if keeps and session.project.at >= 0:
-            kind = "list" if isinstance(session.project.model, RuleList) else "scorecard"
-            members["keep"] = self._pinned() if members.get("kind") == kind else []
         names = {feature.name for feature in bench.train.features}
         monotone = {name: way for name, way in session.intake.setup.monotone.items() if name in names}
         recipe = Recipe.from_json(members, monotone, self.threads)
+        if keeps and session.project.at >= 0:
+            recipe = replace(recipe, keep=self._pinned(recipe.kind))
         before: Any = session.project.model if recipe.keep else None
 
         def work(job: Job) -> dict[str, Any] | None:
@@ -70,12 +69,14 @@ class Workers:
         self.job = Job(work).start()
         return {"job": self.job.number}
 
-    def _pinned(self) -> list[int]:
+    def _pinned(self, kind: str) -> tuple[int, ...]:
+        """The rules that a model of some kind keeps: those that are pinned, if the one at hand is of that kind."""
         version = self.session.project.current
+        if isinstance(version.model, RuleList) != (kind == "list"):
+            return ()
         rules = range(len(version.model.rules))
-        return [at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned")]
+        return tuple(at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned"))
 
-    @alone
     def compare_with_others(self) -> dict[str, Any]:
         """Begin to score what everybody would try first; the job tells the rest."""
         bench = self.session.examples()
@@ -88,7 +89,7 @@ class Workers:
 
         def work(job: Job) -> dict[str, Any] | None:
             entries = references(*bench.parts, job, self.threads)
-            with self.lock:
+            with self.session.lock:
                 if not job.stopping and bench is self._scored:
                     self._references = entries
             return {"references": entries}
@@ -104,7 +105,6 @@ class Workers:
                 return job
         raise OptionError(f"there is no job {number}")
 
-    @alone
     def stop(self, value: Any) -> dict[str, Any]:
         """End the job that runs; what it found so far is kept or thrown away."""
         keep = Node(value, "stop").fields((), ("keep",))["keep"].maybe(Node.flag) or False

@@ -15,7 +15,7 @@ from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.tags import likely_separator
 from polyrule.names import visible
 from polyrule.report.examples import feature_entry
-from polyrule.studio.setup import ODD, Look
+from polyrule.studio.setup import ODD, Look, thinned
 
 #: examples in which odd things are looked for
 MOST_DESCRIBED = 50_000
@@ -102,7 +102,7 @@ def findings(data: Dataset, test: Dataset | None = None, names_seen: bool = Fals
     it: an example may have no tag.
     """
     if len(data) > MOST_DESCRIBED:
-        some = data[np.linspace(0, len(data) - 1, MOST_DESCRIBED).astype(np.int64)]
+        some = data[thinned(np.arange(len(data)), MOST_DESCRIBED)]
         return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some, names_seen=names_seen)]
     found = data.describe(test).findings
     if not names_seen:

@@ -21,6 +21,7 @@ from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
 from polyrule.report.tally import Covers, tally_labels
 from polyrule.studio.jobs import Job
+from polyrule.studio.setup import thinned
 from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench, resampled
 
@@ -104,9 +105,7 @@ def references(train: Part, test: Part, job: Job | None = None, threads: int | N
 
 
 def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
-    rows = np.flatnonzero(train.known.all(axis=1))
-    if len(rows) > MOST_FOREST:
-        rows = rows[np.linspace(0, len(rows) - 1, MOST_FOREST).astype(np.int64)]
+    rows = thinned(np.flatnonzero(train.known.all(axis=1)), MOST_FOREST)
     if not len(rows):
         return np.zeros_like(test.truth)
     encoder = MatrixEncoder().fit(train.table[rows])

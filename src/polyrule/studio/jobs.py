@@ -1,7 +1,4 @@
-"""Long work in a thread of its own: it tells how far it is, and ends when asked to.
-
-And one request at a time touches a session, however many the browser sends.
-"""
+"""Long work in a thread of its own: it tells how far it is, and ends when asked to."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any
 
 from polyrule.errors import PolyruleError
 
@@ -66,25 +62,3 @@ class Job:
             outcome = {"error": "Something went wrong inside; the terminal shows where."}
         self.events.append({"job": self.number, "finished": True, **outcome})
         self.finished = True
-
-
-class Locked(Protocol):
-    """Something whose methods take turns; parts of one session share its lock."""
-
-    lock: threading.RLock
-
-
-S = TypeVar("S", bound=Locked)
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def alone(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Let a method wait until no other one of the same session runs."""
-
-    @wraps(method)
-    def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self.lock:
-            return method(self, *args, **kwargs)
-
-    return guarded

@@ -19,7 +19,7 @@ from polyrule.studio.jobs import Job
 
 #: what the slider between precision and recall offers, from one to the other
 BALANCES = ("f0.25", "f0.5", "f1", "f2", "f4")
-
+_LEARNERS: dict[str, Any] = {"list": RuleListClassifier, "scorecard": RuleEnsembleClassifier}
 
 #: options in the words of the page
 _WORDS = {
@@ -40,9 +40,9 @@ class Recipe:
 
     @classmethod
     def from_json(cls, value: Any, monotone: dict[str, str], threads: int | None) -> Recipe:
-        """Read what the page asks for."""
+        """Read what the page asks for; which rules are kept is told by their notes."""
         node = Node(value, "learn")
-        members = node.fields(("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points", "keep"))
+        members = node.fields(("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points"))
         kind = members["kind"].choice("list", "scorecard")
         options: dict[str, Any] = {}
         for name, most in (("max_rules", 1000), ("max_conditions", 20)):
@@ -59,8 +59,7 @@ class Recipe:
             options["monotone"] = dict(monotone)
         if threads is not None:
             options["n_jobs"] = threads
-        keep = tuple(item.whole(0, 1_000_000) for item in members["keep"]) if members["keep"].value else ()
-        return cls(kind, options, keep)
+        return cls(kind, options)
 
     def step(self) -> dict[str, Any]:
         """Return the step that a project keeps."""
@@ -74,7 +73,7 @@ class Recipe:
     def code(self) -> list[str]:
         """Return the Python that learns the same model."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-        name = "RuleListClassifier" if self.kind == "list" else "RuleEnsembleClassifier"
+        name = _LEARNERS[self.kind].__name__
         if not self.keep:
             return [f"model = {name}({given}).fit(train).model_"]
         chosen = ", ".join(map(str, self.keep)) + ","
@@ -102,19 +101,12 @@ class Recipe:
 
 def learn(recipe: Recipe, train: Dataset, before: Any, job: Job) -> tuple[Any, list[str]]:
     """Learn a model and return it with what the library warned of; the job is told how far it is."""
-    watch = _Watch(job, train)
-    warned: list[str] = []
+    estimator = _LEARNERS[recipe.kind](**recipe.options, callback=_Watch(job, train))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        start = recipe.start(before)
-        if recipe.kind == "list":
-            model: Any = RuleListClassifier(**recipe.options, callback=watch).fit(train, start=start).model_
-        else:
-            model = RuleEnsembleClassifier(**recipe.options, callback=watch).fit(train, start=start).model_
-        for one in caught:
-            if one.category.__module__ == PolyruleError.__module__ and str(one.message) not in warned:
-                warned.append(str(one.message))
-    return model, warned
+        model = estimator.fit(train, start=recipe.start(before)).model_
+    ours = (str(one.message) for one in caught if one.category.__module__ == PolyruleError.__module__)
+    return model, list(dict.fromkeys(ours))
 
 
 class _Watch:

@@ -32,7 +32,6 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report.tally import pack
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
-from polyrule.studio.jobs import alone
 from polyrule.studio.steps import apply, read_step, said, text_of
 from polyrule.studio.workbench import Workbench
 
@@ -45,7 +44,7 @@ class Questions:
     """What a person may ask a session."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self.lock = session, session.lock
+        self.session = session
 
     @property
     def _project(self) -> Project:
@@ -56,18 +55,16 @@ class Questions:
 
     def intervals(self) -> dict[str, Any]:
         """Return how far the scores on the held-out part could be off; others need not wait for it."""
-        with self.lock:
+        with self.session.lock:
             bench, model, at = self._bench(), self._project.model, self._project.at
             bench.tallies(model)
         return {"interval": bench.intervals(model), "at": at}
 
-    @alone
     def labels(self) -> dict[str, Any]:
         """Return the model with all that is told about labels: the graph and which stand in for which."""
         version = self._project.current
         return {"view": self._bench().view(version.model, version.notes, graph=True)}
 
-    @alone
     def trial(self, value: Any) -> dict[str, Any]:
         """Return what a step would do, without doing it; a draft that makes no sense yet is no failure."""
         try:
@@ -75,7 +72,6 @@ class Questions:
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
 
-    @alone
     def shape(self, value: Any) -> dict[str, Any]:
         """Return a rule put together on the page as a step with its text, and what the step would do."""
         members = Node(value, "shape").fields(("body", "rule"), ("weights",))
@@ -97,32 +93,27 @@ class Questions:
         found = {"step": step, "effect": self._bench().effect(before, after)}
         return found | {"text": said(after, step["rules"][0])} if step["do"] == "join" else found
 
-    @alone
     def conditions(self, value: Any) -> dict[str, Any]:
         """Return which conditions of a rule could be dropped, and which added."""
         rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
         return rule_changes.conditions(self._bench(), self._project.model, rule)
 
-    @alone
     def complete(self, value: Any) -> dict[str, Any]:
         """Return how the text of a rule could go on."""
         text = Node(value, "complete").fields(("text",))["text"].text()
         return {"offers": complete(self._project.model, text[:5000])}
 
-    @alone
     def rows(self, value: Any) -> dict[str, Any]:
         """Return a few examples that a filter means."""
         members, at, words = self._selection(value, ("start",))
         start = members["start"].maybe(lambda n: n.whole(0, 10**9)) or 0
         return self._bench().rows(self._project.model, at, words, start)
 
-    @alone
     def shared(self, value: Any) -> dict[str, Any]:
         """Return the rules that examples share."""
         _, at, words = self._selection(value)
         return {"rules": self._bench().shared_rules(self._project.model, at, words)}
 
-    @alone
     def suggest(self, value: Any) -> dict[str, Any]:
         """Return rules that would set the chosen training examples right."""
         members, at, words = self._selection(value)
@@ -145,7 +136,6 @@ class Questions:
         kind = members["filter"].maybe(Node.text) or "all"
         return members, at, bench.select(self._project.model, at, kind, label, rule)
 
-    @alone
     def compare(self, value: Any) -> dict[str, Any]:
         """Return two versions side by side."""
         members = Node(value, "compare").fields(("first", "second"))

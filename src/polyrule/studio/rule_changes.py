@@ -23,7 +23,8 @@ from polyrule.model.rule import (
 )
 from polyrule.report.model_summary import signed_rule
 from polyrule.report.tally import Covers, unpack
-from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
+from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
+from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, rule_at, text_of
 from polyrule.studio.workbench import Workbench
 
@@ -120,7 +121,7 @@ def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
 
 def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[FeatureCondition]:
     """The conditions that gain most on some examples: anything, or more than all of them do together."""
-    rows = thinned(np.flatnonzero(unpack(on, bench.covers[0].rows)))
+    rows = thinned(np.flatnonzero(unpack(on, bench.covers[0].rows)), MOST_SEARCHED // 2)
     table: Table = bench.parts[0].table[rows]
     gain = gain[rows]
     found: list[Found] = []
@@ -136,6 +137,8 @@ def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[Fe
 
 
 def _categories(column: int, values: Floats, gain: Floats, size: int) -> list[Found]:
+    if not size:  # a column without a value
+        return []
     known = ~np.isnan(values)
     sums = np.bincount(values[known].astype(np.int64), weights=gain[known], minlength=size)
     best = int(np.argmax(sums))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyrule.names import visible
+from polyrule.studio.intake import Intake
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.setup import MOST_STRATIFIED, Origin, Setup
@@ -13,9 +14,7 @@ from polyrule.studio.steps import code
 from polyrule.version import __version__
 
 
-def script(
-    project: Project, origin: Origin | None, test: Origin | None, setup: Setup, examples: int, recounted: bool
-) -> str:
+def script(project: Project, intake: Intake, examples: int, recounted: bool) -> str:
     """Return a script that learns and changes the model at hand again, step by step.
 
     The split is made by how many `examples` the whole data has; `recounted` says whether the saved model was counted
@@ -32,7 +31,7 @@ def script(
         "from polyrule.data import read",
         "from polyrule.data.splits import train_test_split",
         "",
-        *_data(origin, test, setup, examples),
+        *_data(intake, examples),
         "",
     ]
     path = project.path()
@@ -54,7 +53,8 @@ def _step(step: dict[str, Any], before: Any) -> list[str]:
     return code(before, step)
 
 
-def _data(origin: Origin | None, test: Origin | None, setup: Setup, examples: int) -> list[str]:
+def _data(intake: Intake, examples: int) -> list[str]:
+    origin, test, setup = intake.origin, intake.test_origin, intake.setup
     if origin is None or origin.kind == "python":
         return [
             "# The data was handed over from Python: put it here.",

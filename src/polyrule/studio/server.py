@@ -11,6 +11,8 @@ import logging
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -38,17 +40,19 @@ MOST_CELLS = 200_000_000
 MOST_SECONDS = 600.0
 #: seconds between two looks at a job
 PACE = 0.1
+Turn = AbstractContextManager[Any]
+"""What a question waits for: the lock of the session, or nothing."""
 
 
 def questions_of(session: Session) -> dict[Callable[..., Any], bool]:
-    """Return what a page may ask, and whether with a value of its own; the address is the method's name."""
+    """Return what a page may ask when it is its turn, and whether with a value; the address is the method's name."""
     asked, workers = session.questions, session.workers
     with_value = (
         *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
         *(asked.trial, asked.shape, asked.conditions, asked.complete),
         *(asked.rows, asked.shared, asked.suggest, asked.compare),
     )
-    without = (session.undo, session.redo, asked.intervals, asked.labels, workers.compare_with_others)
+    without = (session.undo, session.redo, asked.labels, workers.compare_with_others)
     return dict.fromkeys(with_value, True) | dict.fromkeys(without, False)
 
 
@@ -57,24 +61,23 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
 
     async def columns(request: Request) -> Response:
         start, find = request.query_params.get("start", "0"), request.query_params.get("find", "")
-        return await _answered(lambda: session.columns(_whole(start), find[:500]))
+        return await _answered(lambda: session.columns(_whole(start), find[:500]), session.lock)
 
     async def upload(request: Request) -> Response:
         name = Path(request.query_params.get("name", "table").replace("\\", "/")).name[:200] or "table"
         part = request.query_params.get("part", "train")
-        kept = await _keep(request, folder, file_ending(name), max_bytes)
+        origin = await _keep(request, folder, name, max_bytes)
 
         def take() -> dict[str, Any]:
             try:
                 with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
-                    origin = Origin.of_file(kept, name)
                     if part == "fresh":
                         return session.judge(origin)
                     return session.take(origin, "test" if part == "test" else "train")
             finally:
                 session.intake.forget_files(folder)
 
-        return await _answered(take)
+        return await _answered(take, session.lock)
 
     async def events(request: Request) -> Response:
         job = session.workers.find_job(_whole(request.path_params["job"]))
@@ -109,10 +112,11 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
         Route("/api/events/{job}", events),
         Route("/save/{name}", save),
         *(
-            Route(f"/api/{method.__name__}", _answer(method, takes_value), methods=["POST"])
+            Route(f"/api/{method.__name__}", _answer(method, takes_value, session.lock), methods=["POST"])
             for method, takes_value in questions_of(session).items()
         ),
-        Route("/api/state", _answer(session.state, False)),
+        Route("/api/intervals", _answer(session.questions.intervals, False, nullcontext()), methods=["POST"]),
+        Route("/api/state", _answer(session.state, False, session.lock)),
     ]
     return Starlette(
         routes=routes,
@@ -120,18 +124,24 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
     )
 
 
-def _answer(method: Callable[..., Any], takes_value: bool) -> Callable[[Request], Any]:
+def _answer(method: Callable[..., Any], takes_value: bool, turn: Turn) -> Callable[[Request], Any]:
     """Answer what a method says, to the question or by itself."""
 
     async def answer(request: Request) -> Response:
         given = (await _json(request),) if takes_value else ()
-        return await _answered(lambda: method(*given))
+        return await _answered(lambda: method(*given), turn)
 
     return answer
 
 
-async def _answered(work: Callable[[], Any]) -> Response:
-    found = await run_in_threadpool(work)
+async def _answered(work: Callable[[], Any], turn: Turn) -> Response:
+    """Answer what some work gives, which waits for its turn."""
+
+    def alone() -> Any:
+        with turn:
+            return work()
+
+    found = await run_in_threadpool(alone)
     return Response(json.dumps(found, separators=(",", ":"), allow_nan=False), media_type="application/json")
 
 
@@ -154,7 +164,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-async def _keep(request: Request, folder: Path, ending: str, max_bytes: int) -> Path:
+async def _keep(request: Request, folder: Path, name: str, max_bytes: int) -> Origin:
     """Write a dropped table to a file of our own choosing, named after its content."""
     if request.headers.get("content-type", "") != "application/octet-stream":
         raise OptionError("a table must be sent as application/octet-stream")
@@ -170,9 +180,10 @@ async def _keep(request: Request, folder: Path, ending: str, max_bytes: int) -> 
                 stream.write(piece)
         if not total:
             raise OptionError("the table is empty")
-        kept = folder / f"{Origin.of_file(Path(temporary)).digest[:24]}{ending}"
+        origin = Origin.of_file(Path(temporary), name)
+        kept = folder / f"{origin.digest[:24]}{file_ending(name)}"
         os.replace(temporary, kept)
-        return kept
+        return replace(origin, path=str(kept))
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -202,6 +213,7 @@ _OWN_WAY = ("overview.js", "browse.js", "matters.js", "compare.js", "main.js")
 _REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",
+    "parts.js",
     "guess.js",
     "data.js",
     "learn.js",

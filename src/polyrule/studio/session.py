@@ -2,6 +2,9 @@
 
 Everything the server lets a page do is a method, here or in a part of the session, that takes and returns plain values.
 Methods that change something save the project before they return.
+
+However many questions a browser sends, one at a time touches a session: whoever asks from several threads holds the
+lock, as the server does. Jobs, and what makes files, take it for as long as they need it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,6 @@ from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings
 from polyrule.studio.comparing import judged
 from polyrule.studio.intake import Intake
-from polyrule.studio.jobs import alone
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project
@@ -49,7 +51,6 @@ class Session:
 
     # ------------------------------------------------------------------------------------------------ the data
 
-    @alone
     def take(self, origin: Origin, part: str = "train") -> dict[str, Any]:
         """Look at a file that was dropped or named; it replaces data that was there before."""
         self.require_idle()
@@ -62,7 +63,6 @@ class Session:
                 self._read(self.intake.setup)
         return self.columns()
 
-    @alone
     def choose_sheet(self, value: Any) -> dict[str, Any]:
         """Look at another sheet of the workbook; it replaces data that was there before."""
         sheet, intake = Node(value, "sheet").fields(("sheet",))["sheet"].text(), self.intake
@@ -72,7 +72,6 @@ class Session:
         found = self.take(replace(intake.origin, sheet=sheet))
         return found if test is None else self.take(test, "test")
 
-    @alone
     def begin(self, origin: Origin, test: Origin | None = None) -> None:
         """Take data that was named where the studio was started."""
         self.intake.look(origin, test)
@@ -80,12 +79,10 @@ class Session:
         if self._given is not None or (looked is not None and looked.named):
             self._read(self.intake.setup)
 
-    @alone
     def columns(self, start: int = 0, find: str = "") -> dict[str, Any]:
         """Return the columns of the data as they were first seen, and what is said about them by now."""
         return self.intake.columns(start, find) | {"ready": self.bench is not None}
 
-    @alone
     def prepare(self, value: Any) -> dict[str, Any]:
         """Read the data with what a person said about it, and set the held-out part aside; a new history begins."""
         self.require_idle()
@@ -99,7 +96,6 @@ class Session:
         self.bring(train, test, self._given)
         self.intake.setup = said
 
-    @alone
     def bring(self, train: Dataset, test: Dataset, model: Any = None) -> None:
         """Begin to work on these examples, with a model where there is one."""
         bench = Workbench(train, test)
@@ -114,7 +110,6 @@ class Session:
         if self.intake.origin is None:
             self.intake.origin = Origin("python", train.name)
 
-    @alone
     def judge(self, origin: Origin) -> dict[str, Any]:
         """Score the model at hand, and the one its changes began with, on a file that nobody here has seen."""
         bench, path = self.examples(), self.project.path()
@@ -140,7 +135,6 @@ class Session:
 
     # --------------------------------------------------------------------------------------------- the history
 
-    @alone
     def state(self) -> dict[str, Any]:
         """Return everything a page needs to begin, or to go on after it was closed."""
         return {
@@ -157,7 +151,6 @@ class Session:
             **self.view(),
         }
 
-    @alone
     def view(self) -> dict[str, Any]:
         """Return the model at hand with its counts, and where it stands in the history."""
         if self.bench is None or self.project.at < 0:
@@ -165,7 +158,6 @@ class Session:
         version = self.project.current
         return {"view": self.bench.view(version.model, version.notes), "history": self.history()}
 
-    @alone
     def history(self) -> dict[str, Any]:
         """Return the versions in words."""
         project = self.project
@@ -186,7 +178,6 @@ class Session:
         undo = project.at >= 0 and project.current.parent is not None
         return {"at": project.at, "versions": entries, "undo": undo, "redo": project.following is not None}
 
-    @alone
     def change(self, value: Any) -> dict[str, Any]:
         """Do one step to the model, if it is still the version that the page shows (`at`)."""
         members = Node(value, "change").fields(("step",), ("why", "at"))
@@ -195,17 +186,14 @@ class Session:
         why = members["why"].maybe(Node.text) or ""
         return self._became(self.project.changed(members["step"].value, why[:2000], self.by))
 
-    @alone
     def undo(self) -> dict[str, Any]:
         """Go one step back."""
         return self._became(self.project.undone())
 
-    @alone
     def redo(self) -> dict[str, Any]:
         """Go one step on."""
         return self._became(self.project.redone())
 
-    @alone
     def go_to(self, value: Any) -> dict[str, Any]:
         """Go to another version."""
         number = Node(value, "go").fields(("version",))["version"].whole(0, 10**9)
@@ -220,12 +208,11 @@ class Session:
         if self.path is not None:
             save_project(self.path, self.project, self.intake.about(), self._encoder)
 
-    @alone
     def learned(self, model: Any, recipe: Recipe) -> dict[str, Any]:
         """Take a model that was learned."""
-        return self._became(self.project.opened(model, recipe.words(model), self.by, recipe.step()))
+        with self.lock:
+            return self._became(self.project.opened(model, recipe.words(model), self.by, recipe.step()))
 
-    @alone
     def resume(self) -> None:
         """Take up the work that the project file holds."""
         assert self.path is not None
@@ -243,9 +230,12 @@ class Session:
 
     # -------------------------------------------------------------------------------------------------- saving
 
-    @alone
     def finished(self) -> Any:
         """Return the model as it is saved: counted anew where rules were changed, with history, names and comments."""
+        with self.lock:
+            return self._finished()
+
+    def _finished(self) -> Any:
         bench, version = self.examples(), self.project.current
         model = version.model.recount(bench.train) if self._recounts() else version.model
         path = [self.project.versions[number] for number in self.project.path()]
@@ -268,13 +258,11 @@ class Session:
                 return True
         return False
 
-    @alone
     def script(self) -> str:
         """Return the work as a Python script."""
-        bench = self.examples()
-        examples = sum(len(part) for part in bench.parts)
-        intake = self.intake
-        return script(self.project, intake.origin, intake.test_origin, intake.setup, examples, self._recounts())
+        with self.lock:
+            examples = sum(map(len, self.examples().parts))
+            return script(self.project, self.intake, examples, self._recounts())
 
     def parts(self) -> tuple[Any, Dataset, Dataset]:
         """Return the model as it is saved, with training and held-out examples."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.arrays import Ints
 from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
@@ -62,26 +63,8 @@ class Setup:
     @classmethod
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
-        lists = ("labels", "drop", "nominal", "numeric", "date")
-        texts = ("tags", "tag_separator", "identifier", "weights")
-        optional = (*lists, *texts, "ordinal", "decimal", "thousands", "dates", "monotone", "share", "seed")
-        members = Node(value, "setup").fields((), optional)
-        reading: dict[str, Any] = {}
-        for name in lists:
-            if names := [item.text() for item in members[name]] if members[name].value else []:
-                reading[name] = names
-        for name in texts:
-            if text := members[name].maybe(Node.text):
-                reading[name] = text
-        if members["ordinal"].value:
-            node = members["ordinal"]
-            reading["ordinal"] = {key: [n.text() for n in node.member(key)] for key in node.mapping()}
-        if members["decimal"].maybe(lambda n: n.choice(".", ",")) == ",":
-            reading["decimal"] = ","
-        if (mark := members["thousands"].maybe(lambda n: n.choice(*",. '"))) is not None:
-            reading["thousands"] = mark
-        if (form := members["dates"].maybe(lambda n: n.choice(*DATE_FORMS))) is not None:
-            reading["dates"] = form
+        members = Node(value, "setup").fields((), (*_READING, "monotone", "share", "seed"))
+        reading = {name: said for name, read in _READING.items() if (said := members[name].maybe(read))}
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
         directions = members["monotone"].maybe(Node.mapping) or {}
@@ -95,6 +78,26 @@ class Setup:
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
         return {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
+
+
+def _texts(node: Node) -> list[str]:
+    return [item.text() for item in node]
+
+
+#: how the page says each option of `polyrule.data.read`; what is empty is left to its default
+_READING: dict[str, Callable[[Node], Any]] = {
+    **dict.fromkeys(("labels", "drop", "nominal", "numeric", "date"), _texts),
+    **dict.fromkeys(("tags", "tag_separator", "identifier", "weights"), Node.text),
+    "ordinal": lambda node: {name: _texts(node.member(name)) for name in node.mapping()},
+    "decimal": lambda node: node.choice(".", ",").strip("."),
+    "thousands": lambda node: node.choice(*",. '"),
+    "dates": lambda node: node.choice(*DATE_FORMS),
+}
+
+
+def thinned(rows: Ints, most: int) -> Ints:
+    """Return at most so many examples, evenly spread."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
 def file_ending(name: str) -> str:

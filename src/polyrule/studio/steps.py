@@ -6,6 +6,7 @@ here, once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -40,22 +41,29 @@ def read_step(value: Any, source: str = "step") -> Step:
         node.fail(f"does not say what to do: one of {', '.join(_MEMBERS)}")
     required, optional = _MEMBERS[str(do)]
     members = node.fields(("do", *required), optional)
-    step: Step = {"do": do}
-    for name in (*required, *optional):
-        member = members[name]
-        if name in optional and member.value is None:
-            continue
-        if name in ("rule", "to", "at", "label"):
-            step[name] = member.whole(0, _MOST)
-        elif name == "rules":
-            step[name] = sorted({item.whole(0, _MOST) for item in member.items()})
-        elif name == "weight":
-            step[name] = float(member.number())
-        elif name == "pinned":
-            step[name] = member.flag()
-        else:
-            step[name] = _text(member)
-    return step
+    given = [*required, *(name for name in optional if members[name].value is not None)]
+    return {"do": do} | {name: _READ[name](members[name]) for name in given}
+
+
+def _text(node: Node) -> str:
+    text = node.text()
+    if len(text) > LONGEST_TEXT:
+        node.fail(f"has {len(text)} characters, more than the {LONGEST_TEXT} that are allowed")
+    return text
+
+
+def _whole(node: Node) -> int:
+    return node.whole(0, _MOST)
+
+
+#: how each member of a step is read
+_READ: dict[str, Callable[[Node], Any]] = {
+    **dict.fromkeys(("rule", "to", "at", "label"), _whole),
+    **dict.fromkeys(("text", "name", "comment"), _text),
+    "rules": lambda node: sorted(set(map(_whole, node))),
+    "weight": lambda node: float(node.number()),
+    "pinned": Node.flag,
+}
 
 
 def _calls(model: Any, step: Step) -> list[tuple[str, tuple[Any, ...]]]:
@@ -153,10 +161,3 @@ def _label(model: Any, label: int) -> str:
     if not 0 <= label < len(model.label_names):
         raise OptionError(f"there is no label {label} in a model of {len(model.label_names)} labels")
     return str(model.label_names[label])
-
-
-def _text(node: Node) -> str:
-    text = node.text()
-    if len(text) > LONGEST_TEXT:
-        node.fail(f"has {len(text)} characters, more than the {LONGEST_TEXT} that are allowed")
-    return text

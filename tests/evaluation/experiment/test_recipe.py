@@ -1,11 +1,14 @@
 """Leakage is impossible by construction: whatever the test part holds, the fitted model is the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Feature, Table
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
 from polyrule.evaluation.experiment.spec import LearnerSpec
 
@@ -60,6 +63,18 @@ def test_tuning_sees_the_training_part_only(spy):
     for (_, depth, fitted_on), (_, _, predicted) in zip(inner[::2], inner[1::2], strict=True):
         assert depth in (1, 2, 3)
         assert not set(fitted_on) & set(predicted)
+
+
+def test_an_unknown_label_is_no_third_class_to_a_foreign_learner():
+    train = data()
+    train.Y[0, 0] = UNKNOWN
+    with pytest.raises(DataError, match="DecisionTreeClassifier needs every label to be known"):
+        Recipe(LearnerSpec("tree", TREE)).fit(train)
+
+
+def test_a_loss_is_tuned_downwards(spy):
+    fitted = Recipe(replace(spy, tune_measure="hamming_loss")).fit(data())
+    assert fitted.chosen == {"depth": 2}
 
 
 def test_preparation_is_fitted_inside_each_inner_fold(monkeypatch):

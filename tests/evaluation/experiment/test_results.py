@@ -11,7 +11,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment import Results, RowStore, make_figures, make_tables, parse_spec, write_results
-from polyrule.evaluation.experiment.one_run import counts_to_json, describe_run, plan_runs
+from polyrule.evaluation.experiment.one_run import describe_run, plan_runs
 from polyrule.evaluation.experiment.report_tables import (
     Cell,
     ResultTable,
@@ -20,7 +20,7 @@ from polyrule.evaluation.experiment.report_tables import (
     score_table,
     size_table,
 )
-from polyrule.evaluation.experiment.writer import performance_beside_published, read_published
+from polyrule.evaluation.experiment.writer import models_beside_published, performance_beside_published, read_published
 from polyrule.evaluation.scores import score
 
 TEXT = """
@@ -54,6 +54,18 @@ measures = ["micro_f1", "hamming_loss"]
 """
 
 
+MINIMAL = """
+[[data]]
+name = "d"
+[[learner]]
+name = "a"
+class = "a.B"
+[split]
+kind = "folds"
+folds = 3
+"""
+
+
 def make_rows(directory, spec, broken=()):
     """Store plausible rows without fitting anything: the quality of a learner grows with its position."""
     store, rng = RowStore(directory), np.random.default_rng(0)
@@ -71,7 +83,7 @@ def make_rows(directory, spec, broken=()):
             **describe_run(run),
             "status": "ok",
             **scores.as_dict(),
-            "counts": counts_to_json(scores.counts),
+            "counts": scores.counts.as_dict(),
             "labels": 4,
             "rules": 10,
             "conditions": 25,
@@ -237,6 +249,26 @@ def test_a_table_of_published_numbers_must_have_its_columns(tmp_path):
         read_published(tmp_path / "p.csv")
     with pytest.raises(DataError, match="cannot read published numbers"):
         read_published(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="needs a column 'rules'"):
+        models_beside_published(None, published(tmp_path, "yes,0.5"))
+
+
+def published(folder, row):
+    file = folder / "numbers.csv"
+    file.write_text(f"data,learner,reference,micro_f1\nd0,single f1,{row}\n", encoding="latin-1")
+    return file
+
+
+@pytest.mark.parametrize("row", ["yes,n/a", "yes,inf", "yes,0.5,0.6"])
+def test_published_numbers_are_numbers(tmp_path, row):
+    with pytest.raises(DataError, match=r"row 1 holds .*, which is no number"):
+        read_published(published(tmp_path, row))
+
+
+def test_published_numbers_are_text_and_may_be_missing(tmp_path):
+    assert read_published(published(tmp_path, "yes"))[0]["micro_f1"] == ""
+    with pytest.raises(DataError, match="no table of published numbers in UTF-8"):
+        read_published(published(tmp_path, "\xe9,0.5"))
 
 
 def test_renderings_escape_names():
@@ -257,6 +289,17 @@ def test_folds_give_intervals(tmp_path):
     interval = results.value("d0", "multi f1", "micro_f1")
     values = [row["micro_f1"] for row in results.select("d0", "multi f1")]
     assert interval.mean == pytest.approx(np.mean(values))
+
+
+def test_half_an_interval_is_not_cut_off_at_the_greatest_score(tmp_path):
+    spec = parse_spec(MINIMAL)
+    store, runs = RowStore(tmp_path), plan_runs(spec)
+    for run, wrong in zip(runs, (0, 0, 3), strict=True):
+        truth = np.ones((10, 1), dtype=int)
+        counts = score(truth, truth * (np.arange(10)[:, None] >= wrong)).counts.as_dict()
+        store.add(run.key, {**describe_run(run), "status": "ok", "counts": counts})
+    cell = score_table(Results.load(spec, tmp_path), "subset_accuracy").rows[0][1]
+    assert cell.text == "0.900 ± 0.680"  # up to 1 it would be 0.100
 
 
 def test_made_data_sets():

@@ -94,7 +94,7 @@ def test_only_selects_runs(tmp_path, experiment_text):
 
 
 def start(spec_file, output, **environment):
-    command = [sys.executable, "-m", "polyrule.cli.experiment", str(spec_file), "-o", str(output)]
+    command = [sys.executable, "-m", "polyrule", "experiment", str(spec_file), "-o", str(output)]
     return subprocess.Popen(
         command,
         env={**os.environ, **{key: str(value) for key, value in environment.items()}},

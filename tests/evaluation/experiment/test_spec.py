@@ -77,6 +77,15 @@ def test_a_key_changes_with_what_decides_the_result_and_with_nothing_else():
         (MINIMAL + "[[learner]]\nname = 'other'\n", "class is missing"),
         (MINIMAL.replace("[[data]]", "[data]"), r"data must be a list of tables, written \[\[data\]\]"),
         ("name = ", "not valid TOML"),
+        (MINIMAL + "tune = {max_depth = 3}\n", "tune must be a table of lists of values, got {'max_depth': 3}"),
+        (MINIMAL + "grid = {criterion = 'gini'}\n", "grid must be a table of lists"),
+        (MINIMAL + "grid = {max_depth = []}\n", "grid must be a table of lists"),
+        (MINIMAL + "[published]\nperformance = 3\n", r"\[published\]: performance must be a text, got 3"),
+        (MINIMAL + "[published]\nfigures = 'a.csv'\n", r"\[published\]: unknown key 'figures'"),
+        (MINIMAL + "[scores]\nempty_label = 2\n", r"\[scores\]: empty_label must be a number between 0 and 1, got 2"),
+        (MINIMAL + "[[comparison]]\nlearners = ['tree', 'tree']\n", "the learner 'tree' is listed twice"),
+        (MINIMAL + 2 * "[[comparison]]\n", "two entries for comparison 'comparison': give each its own name"),
+        (MINIMAL + "[[comparison]]\nalpha = 5\n", "alpha must be a number between 0 and 1, got 5"),
     ],
 )
 def test_mistakes_are_named(text, message):

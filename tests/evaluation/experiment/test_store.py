@@ -10,7 +10,6 @@ import pytest
 
 from polyrule.evaluation.confusion import count
 from polyrule.evaluation.experiment import RowStore, StoreError
-from polyrule.evaluation.experiment.one_run import counts_to_json
 
 
 def test_rows_come_back_as_they_were(tmp_path):
@@ -36,7 +35,7 @@ def test_a_broken_row_is_named(tmp_path):
 def _counted():
     """The row of a run in whose test part one example has no known label, and another lacks one."""
     truth = np.array([[1, 0], [np.nan, np.nan], [0, np.nan]])
-    return {"status": "ok", "counts": counts_to_json(count(truth, [[1, 1], [1, 1], [0, 1]]))}
+    return {"status": "ok", "counts": count(truth, [[1, 1], [1, 1], [0, 1]]).as_dict()}
 
 
 def test_rows_with_unknown_labels_come_back(tmp_path):
@@ -63,6 +62,14 @@ def test_counts_of_known_labels_that_do_not_fit_are_refused(tmp_path, change):
     row["counts"] |= change
     store.add("a", row)
     with pytest.raises(StoreError, match=r"a\.json holds counts that do not fit together"):
+        store.read_run("a")
+
+
+@pytest.mark.parametrize("name", ["fit_seconds", "fit_cpu_seconds", "label_conditions"])
+def test_what_tables_calculate_with_is_a_number(tmp_path, name):
+    store = RowStore(tmp_path)
+    store.add("a", _counted() | {name: "long"})
+    with pytest.raises(StoreError, match=rf"a\.json holds no number under '{name}'"):
         store.read_run("a")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from polyrule.errors import OptionError
@@ -53,22 +55,42 @@ class Fields:
         wanted = "a list of whole numbers of at least 0"
         return self._list(key, list(default), wanted, lambda item: type(item) is int and item >= 0, least=1)
 
-    def number(self, key: str, default: Any) -> Any:
-        """Read a number of at least 0."""
-        number = self._read(key, default, "a number of at least 0", lambda x: type(x) in (int, float) and x >= 0)
+    def number(self, key: str, default: Any, share: bool = False) -> Any:
+        """Read a number of at least 0, and of a `share` at most 1."""
+        wanted, most = ("a number between 0 and 1", 1.0) if share else ("a number of at least 0", math.inf)
+        number = self._read(key, default, wanted, lambda x: type(x) in (int, float) and 0 <= x <= most)
         return number if number is default else float(number)
 
     def flag(self, key: str, default: bool) -> bool:
         """Read true or false."""
         return bool(self._read(key, default, "true or false", lambda value: isinstance(value, bool)))
 
+    @contextmanager
+    def section(self, key: str) -> Iterator[Fields]:
+        """Read a sub-table key by key, until the block ends."""
+        fields = Fields(self.table(key), f"{self.where}: [{key}]")
+        yield fields
+        fields.done()
+
     def table(self, key: str) -> dict[str, Any]:
         """Read a sub-table; one that is not there is empty."""
         return dict(self._read(key, {}, "a table", lambda value: isinstance(value, dict)))
 
-    def tables(self, key: str) -> list[dict[str, Any]]:
-        """Read a list of tables; one that is not there is empty."""
-        return self._list(key, [], f"a list of tables, written [[{key}]]", lambda item: isinstance(item, dict))
+    def lists(self, key: str) -> dict[str, list[Any]]:
+        """Read a sub-table of lists, none of which is empty; one that is not there is empty."""
+
+        def fits(value: Any) -> bool:
+            return isinstance(value, dict) and all(isinstance(item, list) and item for item in value.values())
+
+        return dict(self._read(key, {}, "a table of lists of values", fits))
+
+    def sections(self, key: str) -> Iterator[Fields]:
+        """Read a list of tables one after the other, each key by key; one that is not there is empty."""
+        tables = self._list(key, [], f"a list of tables, written [[{key}]]", lambda item: isinstance(item, dict))
+        for number, table in enumerate(tables, start=1):
+            fields = Fields(table, f"{self.where}: [[{key}]] number {number}")
+            yield fields
+            fields.done()
 
     def done(self) -> None:
         """Complain about keys that nobody asked for."""

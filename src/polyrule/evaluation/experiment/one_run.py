@@ -24,7 +24,6 @@ from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.datasets import load
 from polyrule.errors import DataError, OptionError
-from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
 from polyrule.evaluation.experiment.spec import DataSpec, ExperimentSpec, LearnerSpec, SplitSpec
 from polyrule.evaluation.model_size import model_size
@@ -133,7 +132,7 @@ def execute(run: Run, score_options: Mapping[str, float]) -> dict[str, Any]:
         "features": train.X.shape[1],
         "labels": len(train.label_names),
         **scores.as_dict(),
-        "counts": counts_to_json(scores.counts),
+        "counts": scores.counts.as_dict(),
         "versions": _versions(run.learner.class_path),
     }
 
@@ -184,18 +183,6 @@ def _read(path: str, **options: Any) -> Dataset:
         return read(path, **options)
     except TypeError as error:  # a parameter that `read` does not have
         raise OptionError(f"{path}: parameters of a file are those of polyrule.data.read ({error})") from None
-
-
-def counts_to_json(counts: ConfusionCounts) -> dict[str, Any]:
-    """Keep the integers, so that every score can be computed again with another convention for 0/0."""
-    return {
-        "examples": counts.examples,
-        "tp": counts.tp.tolist(),
-        "fp": counts.fp.tolist(),
-        "fn": counts.fn.tolist(),
-        "example_groups": counts.example_groups.tolist(),
-        **({} if counts.known is None else {"known": counts.known.tolist()}),
-    }
 
 
 def _versions(class_path: str) -> dict[str, str]:

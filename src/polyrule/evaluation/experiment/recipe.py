@@ -12,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.labels import require_known
 from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
 from polyrule.evaluation.experiment.spec import LearnerSpec
-from polyrule.evaluation.scores import score
+from polyrule.evaluation.scores import LOWER_IS_BETTER, score
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Recipe:
     def _tune(self, train: Dataset) -> dict[str, Any]:
         """Choose the parameters that score best on inner folds of the training part; of equals, those listed first."""
         best: dict[str, Any] = {}
-        best_value = -1.0
+        best_value = -np.inf
+        sign = -1 if self.learner.tune_measure in LOWER_IS_BETTER else 1
         folds = make_folds(train.Y, self.learner.tune_folds, seed=0)
         inner = replace(self, learner=replace(self.learner, tune={}))
         for values in itertools.product(*self.learner.tune.values()):
@@ -54,8 +56,9 @@ class Recipe:
                 held_out = train[held_out_rows]
                 fitted = inner._fit_once(train[train_rows], candidate)
                 reached.append(score(held_out.Y, fitted.predict(held_out.X))[self.learner.tune_measure])
-            if np.mean(reached) > best_value:
-                best, best_value = candidate, float(np.mean(reached))
+            value = sign * float(np.mean(reached))
+            if value > best_value:
+                best, best_value = candidate, value
         return best
 
 
@@ -116,7 +119,8 @@ def _value(value: Any) -> Any:
 
 
 def _labels_for(learner: LearnerSpec, Y: Any) -> Any:
-    """Give foreign learners a dense matrix of integers, which all of them understand."""
+    """Give foreign learners a dense matrix of 0 and 1, which all of them understand."""
     if learner.input == "table":
         return Y
+    require_known(Y, learner.class_path)
     return (Y.toarray() if sp.issparse(Y) else np.asarray(Y)).astype(np.int64)

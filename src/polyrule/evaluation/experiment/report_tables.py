@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.experiment.results import Results, best_of
-from polyrule.evaluation.experiment.spec import ComparisonSpec
-from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, measure_words
+from polyrule.evaluation.experiment.spec import ComparisonSpec, slug
+from polyrule.evaluation.scores import LOWER_IS_BETTER, measure_words
 from polyrule.evaluation.statistics import Interval, LearnerComparison
 
 
@@ -149,24 +150,18 @@ def _tex(text: str) -> str:
 
 def score_table(results: Results, measure: str) -> ResultTable:
     """Learners by data sets: the mean over the splits, the best of each data set in bold."""
-    learners, data_sets = results.learners, results.data_sets
-    values = {(data, learner): results.value(data, learner, measure) for data in data_sets for learner in learners}
-    best = {
-        data: best_of((_mean(values[data, learner]) for learner in learners), measure in LOWER_IS_BETTER)
-        for data in data_sets
-    }
-    rows = []
-    for position, learner in enumerate(learners):
-        row: list[str | Cell] = [learner]
-        for data in data_sets:
-            value = values[data, learner]
-            text = _failure(results, data, learner) if value is None else _with_half_width(value)
-            row.append(Cell(text, bold=value is not None and position in best[data]))
-        rows.append(row)
+    columns: dict[str, list[Cell]] = {}
+    for data in results.data_sets:
+        values = [results.value(data, learner, measure) for learner in results.learners]
+        texts = [
+            _failure(results, data, learner) if value is None else _with_half_width(value)
+            for learner, value in zip(results.learners, values, strict=True)
+        ]
+        columns[data] = _best_in_bold(values, texts, measure)
     notes = [_zero_words(results)]
     if results.spec.split.kind == "folds":
         notes.append("± is half of the 95% interval over folds, corrected for the overlap of the training parts.")
-    return ResultTable.of(measure, words(measure), ["learner", *data_sets], rows, notes)
+    return _side_by_side(measure, words(measure), results.learners, columns, notes)
 
 
 def size_table(results: Results) -> ResultTable:
@@ -208,12 +203,12 @@ def _comparisons(results: Results, spec: ComparisonSpec, notes: list[str]) -> It
 
 def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     """Average rank of every learner by every measure of a comparison, with the tests below."""
-    header, columns, notes = ["learner"], [], list[str]()
+    columns: dict[str, list[Cell]] = {}
+    notes: list[str] = []
     for measure, comparison in _comparisons(results, spec, notes):
-        ranks = [float(rank) for rank in comparison.average_ranks]
+        ranks = comparison.average_ranks.tolist()
         best = best_of(ranks, lower=True)
-        columns.append([Cell(f"{rank:.2f}", bold=i in best) for i, rank in enumerate(ranks)])
-        header.append(words(measure))
+        columns[words(measure)] = [Cell(f"{rank:.2f}", bold=place in best) for place, rank in enumerate(ranks)]
         try:
             verdict = comparison.friedman().text(spec.alpha)
             verdict += f"; critical difference {comparison.critical_difference:.2f}"
@@ -222,21 +217,19 @@ def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
         notes.append(f"{words(measure)}: {verdict}.")
         if comparison.caveat and comparison.caveat not in notes:
             notes.append(comparison.caveat)
-    rows = _side_by_side(spec.learners, columns)
-    return ResultTable.of(f"ranks-{slug(spec.name)}", f"Average ranks: {spec.name}", header, rows, notes)
+    return _side_by_side(f"ranks-{slug(spec.name)}", f"Average ranks: {spec.name}", spec.learners, columns, notes)
 
 
 def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     """Mean score of every learner over the data sets of a comparison, with intervals."""
-    header, columns, notes = ["learner"], [], list[str]()
+    columns: dict[str, list[Cell]] = {}
+    notes: list[str] = []
     for measure, comparison in _comparisons(results, spec, notes):
-        means = comparison.means(within=(0, 1) if measure in MEASURES else None)
-        best = best_of((mean.mean for mean in means), measure in LOWER_IS_BETTER)
-        columns.append([Cell(str(mean), bold=i in best) for i, mean in enumerate(means)])
-        header.append(words(measure))
+        means = comparison.means(within=(0, 1))
+        columns[words(measure)] = _best_in_bold(means, map(str, means), measure)
     notes.append("In brackets the 95% t interval over data sets: they differ much, so the intervals are wide.")
-    rows = _side_by_side(spec.learners, columns)
-    return ResultTable.of(f"means-{slug(spec.name)}", f"Means over data sets: {spec.name}", header, rows, notes)
+    title = f"Means over data sets: {spec.name}"
+    return _side_by_side(f"means-{slug(spec.name)}", title, spec.learners, columns, notes)
 
 
 def failure_table(results: Results) -> ResultTable:
@@ -250,10 +243,16 @@ def failure_table(results: Results) -> ResultTable:
     )
 
 
-def _side_by_side(learners: Sequence[str], columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    if not columns:
-        return []
-    return [[Cell(learner), *(column[i] for column in columns)] for i, learner in enumerate(learners)]
+def _best_in_bold(values: Sequence[Interval | None], texts: Iterable[str], measure: str) -> list[Cell]:
+    best = best_of((None if value is None else value.mean for value in values), measure in LOWER_IS_BETTER)
+    return [Cell(text, bold=place in best) for place, text in enumerate(texts)]
+
+
+def _side_by_side(
+    name: str, title: str, learners: Sequence[str], columns: dict[str, list[Cell]], notes: list[str]
+) -> ResultTable:
+    rows = [[learner, *cells] for learner, *cells in zip(learners, *columns.values(), strict=True)] if columns else []
+    return ResultTable.of(name, title, ["learner", *columns], rows, notes)
 
 
 def words(measure: str) -> str:
@@ -266,11 +265,6 @@ def words(measure: str) -> str:
     """
     text = measure_words(measure)
     return text[0].upper() + text[1:]
-
-
-def slug(text: str) -> str:
-    """Make a file name of a title."""
-    return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
 
 
 def heads(results: Results, data: str, learner: str) -> tuple[str, str]:
@@ -301,11 +295,7 @@ def _failure(results: Results, data: str, learner: str) -> str:
 
 
 def _with_half_width(value: Interval) -> str:
-    return f"{value.mean:.3f}" if value.low != value.low else f"{value.mean:.3f} ± {value.high - value.mean:.3f}"
-
-
-def _mean(value: Interval | None) -> float | None:
-    return None if value is None else value.mean
+    return f"{value.mean:.3f}" if math.isnan(value.low) else f"{value.mean:.3f} ± {value.half:.3f}"
 
 
 def _shown(value: Interval | None, form: Callable[[float], str]) -> str:

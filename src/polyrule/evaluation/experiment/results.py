@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from polyrule.data.results import frame_of_rows
 from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.one_run import plan_runs, shown_names
 from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
 from polyrule.evaluation.experiment.store import Row, RowStore
-from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, _share
+from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score_counts
 from polyrule.evaluation.statistics import Interval, LearnerComparison, compare_learners, mean_interval
 
 _FIRST = ("data", "split", "learner", "family", "measure", "status", *MEASURES)
@@ -126,21 +124,13 @@ def best_of(values: Iterable[float | None], lower: bool = False) -> set[int]:
     return {position for position, value in enumerate(listed) if value == best}
 
 
-def scores_of(row: Row, options: dict[str, float]) -> Scores:
+def scores_of(row: Row, options: Mapping[str, float]) -> Scores:
     """Compute the scores of a row again from its counts."""
-    stored = row["counts"]
-    tp, fp, fn = (np.asarray(stored[name], dtype=np.int64) for name in ("tp", "fp", "fn"))
-    groups = np.asarray(stored["example_groups"], dtype=np.int64).reshape(-1, 4)
-    known = np.asarray(stored["known"], dtype=np.int64) if "known" in stored else None
-    counts = ConfusionCounts(int(stored["examples"]), tp, fp, fn, groups, known)
-    conventions = {name: _share(name, value) for name, value in options.items()}
-    return Scores(counts, tuple(f"label {i + 1}" for i in range(counts.labels)), **conventions)
+    return score_counts(ConfusionCounts.from_dict(row["counts"]), None, **options)
 
 
 def _with_conventions(row: Row, spec: ExperimentSpec) -> Row:
-    if row["status"] != "ok":
-        return row
-    return {**row, **scores_of(row, dict(spec.scores)).as_dict()}
+    return {**row, **scores_of(row, spec.scores).as_dict()} if row["status"] == "ok" else row
 
 
 def _tidy(row: Row) -> Row:

@@ -168,40 +168,29 @@ def parse_spec(
         raise OptionError(f"{where}: not valid TOML: {error}") from None
     folder = folder or Path()
     top = Fields(document, where)
-    data = tuple(_data(Fields(entry, f"{where}: [[data]] number {n}"), folder) for n, entry in _tables(top, "data"))
-    learners = tuple(
-        learner
-        for n, entry in _tables(top, "learner")
-        for learner in _learners(Fields(entry, f"{where}: [[learner]] number {n}"))
-    )
-    _distinct([item.name for item in data], "data set", where)
-    _distinct([item.name for item in learners], "learner", where)
+    data = tuple(_data(entry, folder) for entry in top.sections("data"))
+    learners = tuple(learner for entry in top.sections("learner") for learner in _learners(entry))
+    for kind, key, items in (("data set", "data", data), ("learner", "learner", learners)):
+        if not items:
+            raise OptionError(f"{where}: at least one [[{key}]] is needed; 'polyrule experiment --help' shows a file")
+        _distinct([item.name for item in items], kind, where)
     spec = ExperimentSpec(
         name=top.text("name", name),
         title=top.text("title", name),
         data=data,
         learners=learners,
-        split=_split(Fields(top.table("split"), f"{where}: [split]")),
-        limits=_limits(Fields(top.table("limits"), f"{where}: [limits]")),
+        split=_split(top),
+        limits=_limits(top),
         workers=top.integer("workers", 1, least=1),
         python_path=tuple(str((folder / entry).resolve()) for entry in top.texts("python_path")),
-        scores=_score_options(Fields(top.table("scores"), f"{where}: [scores]")),
+        scores=_score_options(top),
         measures=_measures(top, ExperimentSpec.measures),
-        comparisons=tuple(
-            _comparison(Fields(entry, f"{where}: [[comparison]] number {n}"), data, learners)
-            for n, entry in _tables(top, "comparison", required=False)
-        ),
-        published={key: str((folder / value).resolve()) for key, value in top.table("published").items()},
+        comparisons=tuple(_comparison(entry, data, learners) for entry in top.sections("comparison")),
+        published=_published(top, folder),
     )
+    _distinct([slug(item.name) for item in spec.comparisons], "comparison", where)
     top.done()
     return spec
-
-
-def _tables(top: Fields, name: str, required: bool = True) -> list[tuple[int, dict[str, Any]]]:
-    entries = top.tables(name)
-    if required and not entries:
-        raise OptionError(f"{top.where}: at least one [[{name}]] is needed; 'polyrule experiment --help' shows a file")
-    return list(enumerate(entries, start=1))
 
 
 def _data(fields: Fields, folder: Path) -> DataSpec:
@@ -210,7 +199,6 @@ def _data(fields: Fields, folder: Path) -> DataSpec:
     source = fields.text("source", name)
     bins = fields.integer("discretise", 0, least=0)
     parameters = fields.table("parameters")
-    fields.done()
     if make and file:
         raise OptionError(f"{fields.where}: data is made by a function (make) or read from a file, not both")
     if test and not file:
@@ -236,14 +224,13 @@ def _learners(fields: Fields) -> list[LearnerSpec]:
     common: dict[str, Any] = {
         "class_path": class_path,
         "input": fields.choice("input", ("table", "matrix"), default_input),
-        "tune": {key: list(values) for key, values in fields.table("tune").items()},
+        "tune": fields.lists("tune"),
         "tune_measure": fields.choice("tune_measure", MEASURES, "micro_f1"),
         "tune_folds": fields.integer("tune_folds", 3, least=2),
         "family": fields.text("family", name),
     }
-    parameters, grid = fields.table("parameters"), fields.table("grid")
+    parameters, grid = fields.table("parameters"), fields.lists("grid")
     measure = fields.text("measure", "")
-    fields.done()
     learners = []
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
@@ -258,33 +245,38 @@ def _learners(fields: Fields) -> list[LearnerSpec]:
     return learners
 
 
-def _split(fields: Fields) -> SplitSpec:
-    spec = SplitSpec(
-        kind=fields.choice("kind", ("parts", "folds"), "parts"),
-        folds=fields.integer("folds", 10, least=2),
-        seeds=tuple(fields.integers("seeds", (0,))),
-        stratified=fields.flag("stratified", True),
-    )
-    fields.done()
-    return spec
+def _split(top: Fields) -> SplitSpec:
+    with top.section("split") as fields:
+        return SplitSpec(
+            kind=fields.choice("kind", ("parts", "folds"), "parts"),
+            folds=fields.integer("folds", 10, least=2),
+            seeds=tuple(fields.integers("seeds", (0,))),
+            stratified=fields.flag("stratified", True),
+        )
 
 
-def _limits(fields: Fields) -> Limits:
-    limits = Limits(
-        seconds=fields.number("seconds", Limits.seconds),
-        cpu_seconds=fields.number("cpu_seconds", None),
-        memory_mb=fields.number("memory_mb", Limits.memory_mb),
-        threads=fields.integer("threads", Limits.threads, least=1),
-    )
-    fields.done()
-    return limits
+def _limits(top: Fields) -> Limits:
+    with top.section("limits") as fields:
+        return Limits(
+            seconds=fields.number("seconds", Limits.seconds),
+            cpu_seconds=fields.number("cpu_seconds", None),
+            memory_mb=fields.number("memory_mb", Limits.memory_mb),
+            threads=fields.integer("threads", Limits.threads, least=1),
+        )
 
 
-def _score_options(fields: Fields) -> dict[str, float]:
-    names = ("zero_division", "empty_label", "empty_example")
-    options = {name: fields.number(name, None) for name in names}
-    fields.done()
+def _score_options(top: Fields) -> dict[str, float]:
+    with top.section("scores") as fields:
+        options = {
+            name: fields.number(name, None, share=True) for name in ("zero_division", "empty_label", "empty_example")
+        }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _published(top: Fields, folder: Path) -> dict[str, str]:
+    with top.section("published") as fields:
+        places = {name: fields.text(name, "") for name in ("performance", "models")}
+    return {name: str((folder / place).resolve()) for name, place in places.items() if place}
 
 
 def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[LearnerSpec, ...]) -> ComparisonSpec:
@@ -294,13 +286,14 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
         data=tuple(fields.texts("data", known_data)),
         learners=tuple(fields.texts("learners", known_learners)),
         measures=_measures(fields, ("micro_f1",)),
-        alpha=fields.number("alpha", 0.05),
+        alpha=fields.number("alpha", 0.05, share=True),
     )
     for kind, given, known in (("data set", spec.data, known_data), ("learner", spec.learners, known_learners)):
         for name in given:
             if name not in known:
                 raise OptionError(f"{fields.where}: no {kind} is named {name!r} (there are: {', '.join(known)})")
-    fields.done()
+            if given.count(name) > 1:
+                raise OptionError(f"{fields.where}: the {kind} {name!r} is listed twice")
     return spec
 
 
@@ -310,6 +303,11 @@ def _measures(fields: Fields, default: tuple[str, ...]) -> tuple[str, ...]:
         if measure not in MEASURES:
             raise OptionError(f"{fields.where}: unknown measure {measure!r}: choose from {', '.join(MEASURES)}")
     return measures
+
+
+def slug(text: str) -> str:
+    """Make a file name of a title."""
+    return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
 
 
 def _distinct(names: list[str], kind: str, where: str) -> None:

@@ -19,8 +19,9 @@ _PER_LABEL = ("tp", "fp", "fn")
 #: what tables and figures calculate with
 _NUMBERS = frozenset(
     (
-        *("fit_seconds", "predict_seconds", "peak_memory_mb", "used_memory_mb", "rules", "multi_label_rules"),
-        *("head_literals", "conditions", "train_examples", "test_examples", "features", "labels"),
+        *("fit_seconds", "fit_cpu_seconds", "predict_seconds", "peak_memory_mb", "used_memory_mb"),
+        *("rules", "conditions", "multi_label_rules", "head_literals", "label_conditions"),
+        *("train_examples", "test_examples", "features", "labels"),
     )
 )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import html
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from polyrule.atomic import atomic_write
@@ -23,10 +24,10 @@ from polyrule.evaluation.experiment.report_tables import (
     rank_table,
     score_table,
     size_table,
-    slug,
     words,
 )
 from polyrule.evaluation.experiment.results import Results
+from polyrule.evaluation.experiment.spec import slug
 from polyrule.evaluation.experiment.store import write_atomically
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import Figure, svg_text
@@ -186,23 +187,41 @@ def _summary(results: Results) -> str:
 _MODEL_COLUMNS = {"rules": "rules", "multi_label_percent": "% multi-label heads", "labels_per_head": "labels per head"}
 
 
-def read_published(path: str | Path) -> list[dict[str, str]]:
-    """Read a table of published numbers: columns data, learner, reference, and one per number."""
+_WORDS = ("data", "learner", "reference")
+
+
+def read_published(path: str | Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
+    """Read a table of published numbers: columns data, learner, reference, and one per number, `columns` among them."""
     try:
         with open(path, newline="", encoding="utf-8") as handle:
-            rows = list(csv.DictReader(line for line in handle if not line.startswith("#")))
+            rows = list(csv.DictReader((line for line in handle if not line.startswith("#")), restval=""))
     except OSError as error:
         raise DataError(f"cannot read published numbers from {path}: {error.strerror}") from None
-    for column in ("data", "learner", "reference"):
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: no table of published numbers in UTF-8 ({error})") from None
+    for column in (*_WORDS, *columns):
         if not rows or column not in rows[0]:
             raise DataError(f"{path}: a table of published numbers needs a column {column!r}")
+    for number, row in enumerate(rows, start=1):
+        for name, cell in row.items():
+            if name not in _WORDS and (name is None or not _is_number(cell)):
+                raise DataError(
+                    f"{path}: row {number} holds {cell!r}, which is no number; a cell is empty where none was printed"
+                )
     return rows
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return cell == "" or math.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 def performance_beside_published(results: Results, path: str | Path) -> ResultTable:
     """Scores in percent: ours, and in brackets how far that is from the published value; = where they agree."""
     published = read_published(path)
-    measures = [name for name in published[0] if name not in ("data", "learner", "reference")]
+    measures = [name for name in published[0] if name not in _WORDS]
     rows: list[list[str | Cell]] = []
     for entry in published:
         own = [results.value(entry["data"], entry["learner"], measure) for measure in measures]
@@ -225,7 +244,7 @@ def performance_beside_published(results: Results, path: str | Path) -> ResultTa
 def models_beside_published(results: Results, path: str | Path) -> ResultTable:
     """Model statistics: ours, and in brackets the difference to the published value."""
     rows: list[list[str | Cell]] = []
-    for entry in read_published(path):
+    for entry in read_published(path, _MODEL_COLUMNS):
         rules = results.value(entry["data"], entry["learner"], "rules")
         multi, labels = heads(results, entry["data"], entry["learner"])
         if rules is None or not multi:

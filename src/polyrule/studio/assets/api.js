@@ -25,13 +25,6 @@ const ask = async (name, value = {}) =>
     }),
   );
 
-// What a draft would do; a draft that makes no sense yet is an answer, too.
-async function draftOf(name, value) {
-  const answer = await ask(name, value);
-  if (answer.problem) throw new Error(answer.problem);
-  return answer;
-}
-
 const look = async (name) => answerOf(await reach(`api/${name}`));
 
 // Run something that may fail; what went wrong is said at the top, and nothing is lost.

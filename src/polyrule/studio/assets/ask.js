@@ -78,11 +78,9 @@ const loadRows = trying(async (asked, box, chosen, again, answers) => {
   renew({ examples: found.examples });
   app.whatIf = undefined;
   const results = outcome(0);
-  const every = el("input", { type: "checkbox", "aria-label": "Choose all rows shown", on: { change: () => {
-    for (const control of box.querySelectorAll("tbody input")) {
-      if (control.checked !== every.checked) control.click();
-    }
-  } } });
+  const every = tickBox(false, (on) => {
+    for (const control of box.querySelectorAll("tbody input")) if (control.checked !== on) control.click();
+  }, { "aria-label": "Choose all rows shown" });
   const suggest_words = () => (chosen.size ? plural(chosen.size, "chosen example") : `all ${whole(found.total)}`);
   const suggest = button("", () => askSuggest(asked, chosen, answers));
   const shared = button("", () => askShared(asked, chosen, answers));
@@ -113,13 +111,12 @@ function exampleLine(row, result, chosen, changed, own) {
   const truth = examples.truth(row);
   const wrong = [...data.labels.keys()].filter((label) => isWrong(result.labels[label], truth[label]));
   const predicted = [...data.labels.keys()].filter((label) => result.labels[label]);
-  const box = el("input", { type: "checkbox", "aria-label": `Choose ${examples.name(row)}`, on: { change: () => {
-    if (box.checked) chosen.add(own);
-    else chosen.delete(own);
+  const choose = (on) => {
+    chosen[on ? "add" : "delete"](own);
     changed();
-  } } });
+  };
   return el("tr", {},
-    el("td", {}, box),
+    el("td", {}, tickBox(false, choose, { "aria-label": `Choose ${examples.name(row)}` })),
     el("th", { scope: "row" }, button(examples.name(row), () => openExample(row), { class: "link", title: "Why these labels? What would change them?" })),
     el("td", {}, el("div", { class: "chips" }, predicted.slice(0, 10).map((label) => chip(data.labels[label], 1)), predicted.length > 10 && `and ${predicted.length - 10} more`, !predicted.length && el("span", { class: "soft" }, "no label"))),
     el("td", {}, el("div", { class: "chips" }, wrong.slice(0, 10).map((label) => chip(data.labels[label], truth[label], { class: "truth" })), wrong.length > 10 && `and ${wrong.length - 10} more`, !wrong.length && el("span", { class: "soft" }, "all right"))));
@@ -144,11 +141,11 @@ const askShared = trying(async (asked, chosen, box) => {
   const { rules } = await ask("shared", meant(asked, chosen));
   fill(box, el("section", { class: "card", "aria-label": "Shared rules" }, el("h3", { tabindex: "-1" }, "Rules they share"),
     rules.length
-      ? table("Rules that fire on these examples", ["Rule", "Says", "Fires on", "Elsewhere"], rules.slice(0, 20).map((one) => el("tr", {},
-          el("th", { scope: "row" }, ruleLink(one.rule)),
+      ? table("Rules that fire on these examples", ["Rule", "Says", "Fires on", "Elsewhere"], rules.slice(0, 20).map((one) => rowOf(
+          ruleLink(one.rule),
           el("td", { class: "words-cell" }, model().rules[one.rule].text),
-          el("td", {}, meter(one.rows / one.of), `${whole(one.rows)} of ${whole(one.of)}`),
-          el("td", {}, whole(one.elsewhere)))))
+          [meter(one.rows / one.of), `${whole(one.rows)} of ${whole(one.of)}`],
+          whole(one.elsewhere))))
       : el("p", {}, "No rule fires on any of them: every label has its default.")));
   box.querySelector("h3").focus();
 });

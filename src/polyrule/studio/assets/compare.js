@@ -21,13 +21,8 @@ function compareSection() {
 
 // Changes since the model at hand was learned or opened: each may have been made because of the held-out scores.
 function changesMade() {
-  const { versions, at } = studio.history;
-  let made = 0;
-  for (let number = at; number !== null && number >= 0; number = versions[number].parent) {
-    if (versions[number].fresh) break;
-    made += versions[number].counts ? 1 : 0;
-  }
-  return made;
+  const path = pathHere();
+  return path.slice(0, path.findIndex((one) => one.fresh)).filter((one) => one.counts).length;
 }
 
 const tunedWords = () =>
@@ -39,15 +34,16 @@ const tunedWords = () =>
 // Scores on a file that nobody has seen: the only ones that are not tuned to.
 function lastWord() {
   const box = el("div", { class: "grid" });
-  return el("section", { class: "card", "aria-label": "A last word" }, el("h3", {}, "A last word"),
+  return titled("A last word",
     soft("The held-out examples were in sight while rules were changed. For scores to report, drop a second file with the same columns that nobody has looked at. It is scored and forgotten; drop it once, at the end."),
     el("details", {}, el("summary", {}, "Judge the model on a fresh file"), dropZone("fresh", (answer) => drawJudged(answer, box))),
     box);
 }
 
 function drawJudged({ file, examples: total, versions }, box) {
-  const rows = versions.map((one) => el("tr", {}, el("th", { scope: "row" }, `Version ${one.version + 1}, ${plural(one.rules, "rule")}${one.version === studio.history.at ? " (at hand)" : ", before your changes"}`),
-    Object.entries(one.scores).map(([name, value]) => el("td", {}, el("b", {}, score(value)), el("span", { class: "soft nowrap" }, ` ${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
+  const rows = versions.map((one) => rowOf(
+    `Version ${one.version + 1}, ${plural(one.rules, "rule")}${one.version === studio.history.at ? " (at hand)" : ", before your changes"}`,
+    ...Object.entries(one.scores).map(([name, value]) => scoreCell(value, one.interval[name]))));
   fill(box, el("h4", { tabindex: "-1" }, `On ${file}, ${plural(total, "example")}`),
     table("Scores on a fresh file", ["Model", ...Object.keys(versions[0].scores).map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }));
   box.querySelector("h4").focus();
@@ -64,15 +60,16 @@ const loadComparison = trying(async (wish, box) => {
   const shared = [new Set(found.same.map(([left]) => left)), new Set(found.same.map(([, right]) => right))];
   const own = (side) => found.rules[side].filter((_, at) => !shared[side].has(at));
   const rows = Object.entries(found.scores).map(([name, both]) =>
-    el("tr", {}, el("th", { scope: "row" }, MEASURE_WORDS[name]),
-      both.map(([value, low, high]) => el("td", {}, el("b", {}, score(value)), el("span", { class: "soft nowrap" }, ` ${score(low)} to ${score(high)}`))),
-      el("td", {}, found.level[name] ? "cannot be told apart" : both[0][0] > both[1][0] ? `${names[0]} is better` : `${names[1]} is better`)));
+    rowOf(
+      MEASURE_WORDS[name],
+      ...both.map(([value, ...interval]) => scoreCell(value, interval)),
+      found.level[name] ? "cannot be told apart" : both[0][0] > both[1][0] ? `${names[0]} is better` : `${names[1]} is better`));
   fill(
     box,
     table("Scores of two versions", ["Held out", ...names, "Verdict"], rows, { class: "numbers" }),
-    el("section", { class: "card", "aria-label": "From the first to the second" }, el("h3", {}, "From the first to the second"), effectWords(found.effect)),
+    titled("From the first to the second", effectWords(found.effect)),
     el("div", { class: "grid two" }, [0, 1].map((side) =>
-      el("section", { class: "card", "aria-label": `Only in ${names[side]}` }, el("h3", {}, `Only in ${names[side]}`),
+      titled(`Only in ${names[side]}`,
         own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", { class: "as-text" }, text))) : soft("No rule of its own.")))),
     soft(`${plural(found.same.length, "rule")} in both.`),
     found.rows.map((entries, part) => entries.length > 0 && el("section", { class: "card", "aria-label": `Decided otherwise: ${data.parts[part].title}` },

@@ -43,20 +43,15 @@ function openEditor(number) {
     drawer.close();
     await change(draft.step, `Changed rule ${number + 1}`);
   }, { class: "primary", disabled: true, "data-focus": "apply" });
-  const count = settled(async (current) => {
-    try {
-      const body = draft.body.map(asColumns);
-      const answer = await draftOf("shape", { rule: number, body, ...(scored ? { weights: [...draft.weights] } : {}) });
-      if (!current()) return;
-      draft.step = answer.step;
-      apply.disabled = answer.text === rule.text;
-      fill(effect, apply.disabled ? unchanged() : [effectWords(answer.effect), el("p", { class: "soft as-text" }, answer.text)]);
-      fill(said_box, apply.disabled ? "" : effectText(answer.effect));
-    } catch (error) {
-      if (!current()) return;
-      apply.disabled = true;
-      fill(effect, el("p", { class: "note warn" }, error.message));
-    }
+  const words = (answer) => {
+    draft.step = answer.step;
+    apply.disabled = answer.text === rule.text;
+    fill(said_box, apply.disabled ? "" : effectText(answer.effect));
+    return apply.disabled ? unchanged() : [effectWords(answer.effect), el("p", { class: "soft as-text" }, answer.text)];
+  };
+  const count = settled((current) => {
+    const shape = { rule: number, body: draft.body.map(asColumns), ...(scored ? { weights: [...draft.weights] } : {}) };
+    return tryOut(current, "shape", shape, apply, effect, words);
   });
   const redraw = () => {
     const refocused = keptPlace(conditions_box);
@@ -102,10 +97,10 @@ const suggestConditions = trying(async (number, box) => {
     }), effectWords(one.effect));
   fill(
     box,
-    el("section", { class: "card", "aria-label": "Add a condition" }, el("h3", {}, "Add a condition"),
+    titled("Add a condition",
       found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : soft("No further condition would raise micro F1 on the training data.")),
-    found.widen.length > 0 && el("section", { class: "card", "aria-label": "Add an alternative" }, el("h3", {}, "Add an alternative"), soft("The rule then applies where either holds: “any of”."), el("ol", { class: "offers" }, found.widen.map((one) => entry(one, "Take")))),
-    found.drop.length > 0 && el("section", { class: "card", "aria-label": "Drop a condition" }, el("h3", {}, "Drop a condition"), el("ol", { class: "offers" }, found.drop.map((one) => entry(one, "Drop")))),
+    found.widen.length > 0 && titled("Add an alternative", soft("The rule then applies where either holds: “any of”."), el("ol", { class: "offers" }, found.widen.map((one) => entry(one, "Take")))),
+    found.drop.length > 0 && titled("Drop a condition", el("ol", { class: "offers" }, found.drop.map((one) => entry(one, "Drop")))),
   );
 });
 
@@ -145,12 +140,11 @@ function conditionEditor(draft, at, count, redraw) {
   return head(
     el("fieldset", { class: "values" }, el("legend", { class: "sr" }, `Values of ${feature.name}`),
       feature.categories.map((name, code) => {
-        const box = el("input", { type: "checkbox", checked: taken.has(code), on: { change: () => {
-          if (box.checked) taken.add(code);
-          else taken.delete(code);
+        const box = tickBox(taken.has(code), (on) => {
+          taken[on ? "add" : "delete"](code);
           draft.body[at] = [IN, index, [...taken].sort((a, b) => a - b)];
           changed();
-        } } });
+        });
         return el("label", { class: "check" }, box, ` ${name} `, el("span", { class: "soft" }, whole(feature.histogram.counts[code] ?? 0)));
       })),
   );

@@ -43,11 +43,11 @@ function candidates(seen, plan, changed) {
   return el("fieldset", { class: "card candidates" }, el("legend", {}, "Which of these shall the rules predict?"),
     el("div", { class: "values" },
     found.map(({ name, shown }) => {
-      const box = el("input", { type: "checkbox", checked: plan.parts.get(name) === "label", on: { change: () => {
-        if (box.checked) plan.parts.set(name, "label");
+      const box = tickBox(plan.parts.get(name) === "label", (on) => {
+        if (on) plan.parts.set(name, "label");
         else plan.parts.delete(name);
         changed(name);
-      } } });
+      });
       return el("label", { class: "check" }, box, ` ${shown}`);
     })),
     soft("They hold 0 and 1, or yes and no. The others are learned from. A column with several values, or with tags, can be chosen below: each value is then a label."));

@@ -57,7 +57,7 @@ function learnForm(wish, redraw, progress) {
   const form_focus = (value) => document.querySelector(`[data-focus="kind-${value}"]`)?.focus();
   const list = wish.kind === "list";
   const pins = studio.hasModel && (model().kind === "ensemble") === (wish.kind === "scorecard") ? model().rules.filter((rule) => rule.note?.pinned).length : 0;
-  const keep = el("input", { type: "checkbox", checked: wish.pinned, on: { change: () => (wish.pinned = keep.checked) } });
+  const keep = tickBox(wish.pinned, (on) => (wish.pinned = on));
   return [
     el("fieldset", {}, el("legend", {}, "What to learn"),
       kind("list", "A rule list", "Rules that can be read one by one and changed by hand."),

@@ -10,16 +10,13 @@ function drawTools() {
     ],
     themeButton(),
   );
-  fill(document.getElementById("title"), studio.file ? `${studio.file} – polyrule studio` : "polyrule studio");
   document.title = studio.file ? `${studio.file} – polyrule studio` : "polyrule studio";
+  fill(document.getElementById("title"), document.title);
 }
 
-function takeState(state) {
-  Object.assign(studio, {
-    file: state.file, project: state.project, waiting: state.waiting, looked: state.looked, ready: state.ready,
-    findings: state.findings, examples: state.examples, labels: state.labels, job: state.job, onnx: state.onnx, references: null, warnings: null,
-  });
-  took(state);
+function takeState({ view, history, ...rest }) {
+  Object.assign(studio, rest, { references: null, warnings: null });
+  took({ view, history });
 }
 
 const begin = trying(async () => takeState(await look("state")));

@@ -28,9 +28,8 @@ function saveSection() {
 
 function historyList() {
   const { versions, at } = studio.history;
-  const path = new Set();
-  for (let number = at; number !== null && number >= 0; number = versions[number].parent) path.add(number);
-  return el("section", { class: "card", "aria-label": "History" }, el("h3", {}, "History"),
+  const path = new Set(pathHere().map((one) => one.number));
+  return titled("History",
     soft("Every version stays. Going back and changing something begins a branch; nothing is lost."),
     el("ol", { class: "history", reversed: true }, [...versions].reverse().slice(0, 300).map((one) =>
       el("li", { class: one.number === at ? "here" : path.has(one.number) ? "on-path" : "aside", value: one.number + 1 },

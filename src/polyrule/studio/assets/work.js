@@ -84,12 +84,8 @@ function drawJoining(box) {
   fill(box, el("section", { class: "card", "aria-label": "Join rules" }, el("h3", {}, `Chosen: ${rules.map((rule) => `rule ${rule + 1}`).join(", ")}`),
     rules.length > 1 && field("Name of the group", name), effect, rules.length > 1 && el("div", { class: "row" }, join)));
   if (rules.length < 2) return undefined;
-  const count = settled(async (current) => {
-    const found = await draftOf("trial", { step: step() }).catch((error) => ({ error: error.message }));
-    if (!current()) return;
-    join.disabled = Boolean(found.error);
-    fill(effect, found.error ? el("p", { class: "note warn" }, found.error) : [el("p", { class: "as-text" }, found.text), effectWords(found.effect)]);
-  }, 0);
+  const words = (found) => [el("p", { class: "as-text" }, found.text), effectWords(found.effect)];
+  const count = settled((current) => tryOut(current, "trial", { step: step() }, join, effect, words), 0);
   name.addEventListener("input", count);
   count();
   return undefined;

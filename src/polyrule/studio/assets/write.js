@@ -58,16 +58,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
       fill(effect, soft(scored ? "A rule is written: label +2, label -1 <- condition, condition. Points that speak against a label are negative." : "A rule is written: label, label <- condition, condition. An absent label has ¬ or ! before it."));
       return;
     }
-    try {
-      const found = await draftOf("trial", { step: stepOf(input.value) });
-      if (!current()) return;
-      apply.disabled = false;
-      fill(effect, effectWords(found.effect));
-    } catch (error) {
-      if (!current()) return;
-      apply.disabled = true;
-      fill(effect, el("p", { class: "note warn" }, error.message));
-    }
+    await tryOut(current, "trial", { step: stepOf(input.value) }, apply, effect, (found) => effectWords(found.effect));
   });
   input.addEventListener("input", update);
   input.addEventListener("blur", close);
