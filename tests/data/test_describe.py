@@ -121,3 +121,12 @@ def test_what_nobody_wrote_is_no_finding():
     data = read(io.BytesIO(f"on,size,same,sick\n{rows}".encode()), labels=["sick"])
     assert [feature.name for feature in data.features if feature.part] == ["on year", "on month", "on weekday"]
     assert kinds(data.describe())["constant feature"] == ("same",)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_preview_does_not_show_an_unknown_label_as_present(sparse):
+    Y = np.array([[1, 2], [2, 2], [0, 1], [0, 0]], dtype=np.uint8)
+    labels = sp.csr_array(Y) if sparse else Y
+    shown = Dataset(Table.from_array(np.ones((4, 1))), labels, ("calm", "sad"))._repr_html_()
+    cells = [row.split("<td>")[-1].split("</td>")[0] for row in shown.split("<tr>")[2:]]
+    assert cells == ["calm, 1 unknown", "2 unknown", "sad", "none"]
