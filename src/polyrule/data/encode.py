@@ -32,7 +32,7 @@ from polyrule.data.columns import (
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
-from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, to_labels
+from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
 from polyrule.data.table import Feature, Table, as_array, as_kept
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
 from polyrule.errors import DataError, DataWarning, depth_of_caller
@@ -415,7 +415,7 @@ def rows_right(y: Any, separator: str, predicted: Any, names: Sequence[str]) -> 
     )
     found = arrange_labels(truth, tags, names)
     # What the model has never heard of it cannot be right about.
-    return (predicted == (found.Y.toarray() if sp.issparse(found.Y) else found.Y)).all(axis=1) & ~found.touched
+    return (predicted == dense_labels(found.Y)).all(axis=1) & ~found.touched
 
 
 def _cells(y: Any) -> list[Any] | None:

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.labels import dense_labels
 from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
@@ -119,4 +119,4 @@ def _labels_for(learner: LearnerSpec, Y: Any) -> Any:
     """Give foreign learners a dense matrix of integers, which all of them understand."""
     if learner.input == "table":
         return Y
-    return (Y.toarray() if sp.issparse(Y) else np.asarray(Y)).astype(np.int64)
+    return dense_labels(Y).astype(np.int64)
