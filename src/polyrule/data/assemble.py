@@ -16,9 +16,8 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.dates import DATE_PARTS
 from polyrule.data.formats.blocks import Block, Column, DenseBlock, SparseBlock
 from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
-from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector, label_matrix
+from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector
 from polyrule.errors import DataError
 
 
@@ -101,7 +100,8 @@ class Assembler:
 
     def _clear(self) -> None:
         self._rows = self._cells = 0
-        self._pieces: list[_Dense | _Sparse] = []
+        self._X: list[Any] = []  # arrays, or sparse ones of the entries that a block mentions
+        self._Y: list[Any] = []
         self._ids: list[str] = []
         self._weights: list[Floats] = []
         self._weighted = False
@@ -109,13 +109,10 @@ class Assembler:
     def add(self, block: Block) -> None:
         """Encode a block and keep it."""
         self._charge(block)
-        piece: _Dense | _Sparse
-        extras: dict[int, Any]
-        if isinstance(block, DenseBlock):
-            piece, extras = self._encode_dense(block)
-        else:
-            piece, extras = self._encode_sparse(block)
-        self._pieces.append(piece)
+        encode: Any = self._encode_dense if isinstance(block, DenseBlock) else self._encode_sparse
+        X, Y, extras = encode(block)
+        self._X.append(X)
+        self._Y.append(Y)
         self._add_extras(extras, block)
         if self._layout.tags is not None:
             self._budget.cells(self._cells + self._layout.tags.entries)
@@ -124,9 +121,8 @@ class Assembler:
     def dataset(self) -> Dataset:
         """Return what has been added since the last call."""
         layout = self._layout
-        sparse = any(isinstance(piece, _Sparse) for piece in self._pieces)
         Y = self._labels()
-        X = self._sparse_features() if sparse else self._dense_features()
+        X = self._sparse_features() if any(map(sp.issparse, self._X)) else self._dense_features()
         names: Sequence[str] = layout.label_names
         if layout.tags is not None:
             Y, names = layout.tags.matrix()
@@ -146,7 +142,7 @@ class Assembler:
             self._cells += len(block) + 2 * len(block.columns)
         self._budget.cells(self._cells)
 
-    def _encode_dense(self, block: DenseBlock) -> tuple[_Dense, dict[int, Any]]:
+    def _encode_dense(self, block: DenseBlock) -> tuple[Any, Any, dict[int, Any]]:
         layout = self._layout
         X = np.empty((len(block), len(layout.features)), order="F")
         for target, j in enumerate(layout.features):
@@ -154,9 +150,9 @@ class Assembler:
         Y = np.empty((len(block), len(layout.labels)), dtype=np.uint8)
         for target, j in enumerate(layout.labels):
             Y[:, target] = encode_labels(block.cells[j], self._place(j, block.lines))
-        return _Dense(self._rows, X, Y), {j: block.cells[j] for j in layout.extras}
+        return X, Y, {j: block.cells[j] for j in layout.extras}
 
-    def _encode_sparse(self, block: SparseBlock) -> tuple[_Sparse, dict[int, Any]]:
+    def _encode_sparse(self, block: SparseBlock) -> tuple[Any, Any, dict[int, Any]]:
         layout = self._layout
         if self._plan is None:
             self._plan = SparsePlan(layout)
@@ -165,10 +161,12 @@ class Assembler:
             values, extras = self._encode_by_column(block, plan)
         else:
             values, extras = cells, {}
-        rows = block.rows + self._rows
-        feature, label = plan.feature_at[block.columns], plan.label_at[block.columns]
-        x, y = feature >= 0, label >= 0
-        return _Sparse(self._rows, (rows[x], feature[x], values[x]), (rows[y], label[y], values[y])), extras
+        parts = []
+        for place, width in ((plan.feature_at, len(layout.features)), (plan.label_at, len(layout.labels))):
+            column = place[block.columns]
+            own = column >= 0
+            parts.append(sp.coo_array((values[own], (block.rows[own], column[own])), shape=(len(block), width)))
+        return parts[0], parts[1], extras
 
     def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> tuple[Floats, dict[int, Any]]:
         layout = self._layout
@@ -221,10 +219,11 @@ class Assembler:
     def _dense_features(self) -> Table:
         encoders = [self._layout.encoders[j] for j in self._layout.features]
         X = np.empty((self._rows, len(encoders)), order="F")
-        while self._pieces:  # freed one by one, so that the pieces and the whole are never alive twice over
-            piece = self._pieces.pop()
-            assert isinstance(piece, _Dense)
-            X[piece.first : piece.first + len(piece.X)] = piece.X
+        end = self._rows
+        while self._X:  # freed one by one, so that the pieces and the whole are never alive twice over
+            piece = self._X.pop()
+            X[end - len(piece) : end] = piece
+            end -= len(piece)
         for target, encoder in enumerate(encoders):
             if not encoder.frozen:
                 X[:, target] = encoder.final_codes(X[:, target])
@@ -232,29 +231,26 @@ class Assembler:
 
     def _sparse_features(self) -> Table:
         features = tuple(self._layout.encoders[j].feature() for j in self._layout.features)
-        entries = [piece.feature_entries() for piece in self._pieces]
-        rows, columns, values = (np.concatenate([entry[part] for entry in entries]) for part in range(3))
-        matrix = sp.csc_array((values, (rows, columns)), shape=(self._rows, len(features)), dtype=np.float64)
-        matrix.eliminate_zeros()
-        return Table.from_array(matrix, features)
+        return Table.from_array(sp.vstack(list(map(sp.coo_array, self._X)), format="csc"), features)
 
     def _labels(self) -> Any:
-        width = len(self._layout.labels)
-        default = self._default_truth()
-        sparse = [piece for piece in self._pieces if isinstance(piece, _Sparse)]
-        if len(sparse) == len(self._pieces) and self._rows * width > LARGEST_DENSE_LABELS and not default.any():
-            rows, columns, values = (np.concatenate([piece.Y[part] for piece in sparse]) for part in range(3))
-            if (values == UNKNOWN).any():
-                return sp.csr_array((values, (rows, columns)), shape=(self._rows, width), dtype=np.uint8)
-            return label_matrix(rows[values == 1], columns[values == 1], self._rows, width)
+        width, default = len(self._layout.labels), self._default_truth()
+        large = self._rows * width > LARGEST_DENSE_LABELS
+        if large and not default.any() and all(map(sp.issparse, self._Y)):
+            matrix = sp.vstack(self._Y, format="csr", dtype=np.uint8)
+            matrix.eliminate_zeros()
+            return matrix
         self._budget.bytes(self._rows * width, "a label matrix")
-        Y = np.tile(default, (self._rows, 1)) if sparse else np.empty((self._rows, width), dtype=np.uint8)
-        for piece in self._pieces:
-            if isinstance(piece, _Sparse):
-                Y[piece.Y[0], piece.Y[1]] = piece.Y[2]
+        Y = np.tile(default, (self._rows, 1))
+        first = 0
+        for piece in self._Y:
+            own = Y[first : first + piece.shape[0]]
+            if sp.issparse(piece):
+                own[piece.row, piece.col] = piece.data
             else:
-                Y[piece.first : piece.first + len(piece.Y)] = piece.Y
-        return Y if Y.size <= LARGEST_DENSE_LABELS else sp.csr_array(Y)
+                own[:] = piece
+            first += len(own)
+        return sp.csr_array(Y) if large else Y
 
     def _default_truth(self) -> Bytes:
         """What an omitted label is: absent, or the first declared value."""
@@ -272,21 +268,3 @@ def undeclared(file: str, column: str) -> DataError:
         f"{file}: column {column!r} has no declared values, so a sparse row that omits it has no meaning; drop the "
         "column or declare its values"
     )
-
-
-class _Dense:
-    def __init__(self, first: int, X: Floats, Y: Bytes) -> None:
-        self.first, self.X, self.Y = first, X, Y
-
-    def feature_entries(self) -> tuple[Any, Any, Any]:
-        """The same as sparse entries, for a file that mixes both layouts."""
-        rows, columns = np.nonzero(self.X)  # NaN counts as not zero
-        return rows + self.first, columns.astype(np.int32), self.X[rows, columns]
-
-
-class _Sparse:
-    def __init__(self, first: int, X: tuple[Any, Any, Any], Y: tuple[Any, Any, Any]) -> None:
-        self.first, self.X, self.Y = first, X, Y
-
-    def feature_entries(self) -> tuple[Any, Any, Any]:
-        return self.X
