@@ -112,7 +112,6 @@ class Hints:
 
     meka: int | None = None
     filtered_after_meka: bool = False
-    relation: str = ""
     lists_labels: bool = False
     label_names: tuple[str, ...] | None = None
     dates: str | None = None
