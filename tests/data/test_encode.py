@@ -260,3 +260,11 @@ def test_a_frame_of_narrow_numbers_stays_narrow():
     frame = pd.DataFrame({"a": np.arange(3, dtype=np.int8), "b": np.ones(3, dtype=np.float32), "c": ["x", "y", "x"]})
     assert to_table(frame).values.dtype == np.float32
     assert to_table(frame.astype({"a": "int32"})).values.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.float32, np.float64])
+def test_a_category_that_a_model_lacks_is_missing_in_a_table_of_any_type(kind):
+    given = Table(np.array([[0], [1]], dtype=kind), (Feature("hue", "nominal", ("red", "teal")),))
+    with pytest.warns(UnseenCategoryWarning):
+        found = to_table(given, (Feature("hue", "nominal", ("red",)),))
+    assert np.array_equal(np.asarray(found), [[0.0], [np.nan]], equal_nan=True)

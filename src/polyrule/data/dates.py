@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Floats
 from polyrule.data.table import Feature, Table
@@ -208,16 +207,8 @@ def arranged(table: Table, features: tuple[Feature, ...]) -> Table:
         return table
     place = {name: j for j, name in enumerate(table.feature_names)}
     order = [place[feature.column] for feature in features]
-    parts = [(j, part_of(table.column(order[j]), f.part)) for j, f in enumerate(features) if f.part]
-    values: Any = table.values[:, order]
-    if table.is_sparse:
-        columns = {j: sp.csc_array(part.reshape(-1, 1)) for j, part in parts}
-        values = sp.hstack([columns.get(j, values[:, [j]]) for j in range(len(features))], format="csc")
-        return Table.from_array(values, features)
-    values = np.asfortranarray(values)
-    for j, part in parts:
-        values[:, j] = part
-    return Table(values, features)
+    parts = {j: part_of(table.column(order[j]), f.part) for j, f in enumerate(features) if f.part}
+    return table.rearranged(order, features, parts)
 
 
 def part_of(days: Floats, part: str) -> Floats:

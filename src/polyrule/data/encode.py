@@ -193,26 +193,12 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
 def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
     order = match_names(table.feature_names, [feature.name for feature in features], others)
-    changed = [
-        (target, source, feature)
+    changed = {
+        target: _reencode_column(table, source, feature, unseen)
         for target, (source, feature) in enumerate(zip(order, features, strict=True))
         if table.features[source] != feature
-    ]
-    values: Any = table.values[:, order]
-    if not changed:
-        return Table.from_array(values, features)
-    columns: dict[int, Any] = {}
-    for target, source, feature in changed:
-        columns[target] = _reencode_column(table, source, feature, unseen)
-    if table.is_sparse:
-        parts = [
-            sp.csc_array(columns[j].reshape(-1, 1)) if j in columns else values[:, [j]] for j in range(len(features))
-        ]
-        return Table.from_array(sp.hstack(parts, format="csc"), features)
-    values = np.array(values, order="F")
-    for target, column in columns.items():
-        values[:, target] = column
-    return Table(values, features)
+    }
+    return table.rearranged(order, features, changed)
 
 
 def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> Floats:
