@@ -25,7 +25,7 @@ from polyrule.data.columns import (
     listing,
     shorten,
 )
-from polyrule.data.dates import DateForms, clear_day, date_features
+from polyrule.data.dates import DateForms, arranged, clear_day, with_parts
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
@@ -109,16 +109,16 @@ def frame_to_table(
         return pandas_sparse
     frame = open_frame(data)
     names = column_names(frame)
-    known: Sequence[Feature | None]
-    if features is not None:
-        order = match_names(names, [feature.column for feature in features], others)
-        known = features
-    else:
-        parts = {j: date_features(name) for j, name in enumerate(names) if _holds_dates(frame[:, j])}
-        order = [j for j in range(len(names)) for _ in parts.get(j, ("",))]
-        known = [part for j in range(len(names)) for part in parts.get(j, (None,))]
-        check_distinct([f.name if f else names[j] for j, f in zip(order, known, strict=True)], "feature")
-    return _read_columns(frame, order, [(names[j], feature) for j, feature in zip(order, known, strict=True)], unseen)
+    if features is None:
+        found = [(name, _date(name) if _holds_dates(frame[:, j]) else None) for j, name in enumerate(names)]
+        return with_parts(_read_columns(frame, range(len(names)), found, unseen))
+    known = {feature.column: _date(feature.column) if feature.is_dated else feature for feature in features}
+    order = match_names(names, list(known), others)
+    return arranged(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
+
+
+def _date(name: str) -> Feature:
+    return Feature(name, "date")
 
 
 def _read_columns(
