@@ -1,4 +1,5 @@
 import datetime
+import io
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data import Dataset, Feature, Table, frames, to_table
+from polyrule.data import Dataset, Feature, Table, frames, read, to_table
 from polyrule.errors import DataError, UnseenCategoryWarning
 
 NAN = float("nan")
@@ -268,3 +269,9 @@ def test_a_category_that_a_model_lacks_is_missing_in_a_table_of_any_type(kind):
     with pytest.warns(UnseenCategoryWarning):
         found = to_table(given, (Feature("hue", "nominal", ("red",)),))
     assert np.array_equal(np.asarray(found), [[0.0], [np.nan]], equal_nan=True)
+
+
+def test_a_boolean_feature_is_found_in_a_file_that_writes_0_and_1():
+    model = to_table(pd.DataFrame({"sick": [True, False]})).features
+    given = read(io.BytesIO(b"sick,red\n1,0\n0,1\nTrue,0\n"), labels=["red"], features=model)
+    assert given.X.column(0).tolist() == [1.0, 0.0, 1.0]

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bools, Bytes
-from polyrule.data.columns import is_missing, listing, shorten
+from polyrule.data.columns import is_missing, listing, parse_number, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import as_array
@@ -140,13 +140,22 @@ def _check_array(array: Array, names: tuple[str, ...], unknown: bool = False) ->
 def _truth(value: Any, name: str, row: int, unknown: bool) -> int:
     if unknown and (is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_TRUTH)):
         return UNKNOWN
+    truth = truth_of(value)
+    if truth is None:
+        raise _not_a_label(value, name, row)
+    return truth
+
+
+def truth_of(value: Any) -> int | None:
+    """Return whether a label is present, 1 or 0, by a value or a word; None where that says neither.
+
+    >>> truth_of("Yes"), truth_of("0.0"), truth_of(True), truth_of("perhaps"), truth_of(2)
+    (1, 0, 1, None, None)
+    """
     if isinstance(value, str):
-        known = TRUTH.get(value.strip().lower())
-        if known is not None:
-            return known
-    elif isinstance(value, (bool, int, float, np.generic)) and value in (0, 1):
-        return int(value)
-    raise _not_a_label(value, name, row)
+        word = value.strip().lower()
+        value = TRUTH.get(word, parse_number(word))
+    return int(value) if isinstance(value, (bool, int, float, np.generic)) and value in (0, 1) else None
 
 
 def _not_a_label(value: Any, name: str, row: int) -> DataError:

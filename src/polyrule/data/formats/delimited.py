@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.budget import MOST_COLUMNS
-from polyrule.data.columns import shorten
+from polyrule.data.columns import WORDS, parse_number, shorten
 from polyrule.data.dates import DATE_FORMS, DateForms
 from polyrule.data.formats.blocks import (
     CELLS_AT_ONCE,
@@ -21,7 +21,7 @@ from polyrule.data.formats.blocks import (
     column_of_dates,
     column_of_text,
 )
-from polyrule.data.formats.encoders import WORDS, Place, parse_number
+from polyrule.data.formats.encoders import Place
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks

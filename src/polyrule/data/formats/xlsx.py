@@ -15,7 +15,7 @@ from typing import Any
 from xml.parsers import expat
 
 from polyrule.budget import Budget
-from polyrule.data.columns import category_text, listing, shorten
+from polyrule.data.columns import category_text, listing, parse_number, shorten
 from polyrule.data.dates import DateForms
 from polyrule.data.formats.blocks import (
     CELLS_AT_ONCE,
@@ -27,7 +27,6 @@ from polyrule.data.formats.blocks import (
     column_of_text,
 )
 from polyrule.data.formats.delimited import DelimitedOptions
-from polyrule.data.formats.encoders import parse_number
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
