@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Array, Floats
-from polyrule.data.dates import clear_day, part_of
+from polyrule.data.dates import POINTS, day_of, part_of
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
 
@@ -226,7 +226,7 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
 def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
     days = np.empty(len(values))
     for row, value in enumerate(values):
-        day = np.nan if is_missing(value) else clear_day(value)
+        day = np.nan if is_missing(value) else day_of(value, POINTS)
         if day is None:
             raise DataError(
                 f"column {feature.column!r}, row {row}: expected a date such as 2021-03-05, got {shorten(value)}"

@@ -25,7 +25,7 @@ from polyrule.data.columns import (
     listing,
     shorten,
 )
-from polyrule.data.dates import DateForms, arranged, clear_day, with_parts
+from polyrule.data.dates import POINTS, DateForms, arranged, day_of, with_parts
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
@@ -264,7 +264,7 @@ def _holds_dates(series: nw.Series[Any]) -> bool:
             DataWarning,
             stacklevel=depth_of_caller(),
         )
-    return bool(known) and not unclear and all(clear_day(value) is not None for value in known)
+    return bool(known) and not unclear and all(day_of(value, POINTS) is not None for value in known)
 
 
 def _is_ordered(series: nw.Series[Any]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyrule.data.assemble import Assembler, Layout, undeclared
 from polyrule.data.dataset import Dataset
-from polyrule.data.dates import arranged, day_written, with_parts
+from polyrule.data.dates import arranged, day_of, with_parts
 from polyrule.data.formats.arff import ArffReader
 from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
@@ -322,7 +322,7 @@ def _settle_kinds(reader: Reader) -> None:
                 fits = not isinstance(parse_numbers(cells), int)
             else:
                 form = reader.columns[j].date_form
-                fits = all(cell is None or day_written(cell, form) is not None for cell in cells)
+                fits = all(cell is None or day_of(cell, form) is not None for cell in cells)
             if not fits:
                 _refuse_other_style(reader, j, cells, block.lines)
                 textual.add(j)

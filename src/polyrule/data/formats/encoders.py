@@ -18,7 +18,7 @@ from polyrule.data.columns import (
     parse_number,
     shorten,
 )
-from polyrule.data.dates import day_said, day_written, is_local_date
+from polyrule.data.dates import day_of, day_said, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark, truth_of
 from polyrule.data.table import CODED, Feature, FeatureKind
@@ -165,7 +165,7 @@ class Encoder:
     def _days(self, cells: Any, place: Place) -> Floats:
         days = np.empty(len(cells))
         for row, cell in enumerate(cells):
-            day = np.nan if is_missing(cell) else day_written(cell, self.date_form)
+            day = np.nan if is_missing(cell) else day_of(cell, self.date_form)
             if day is None and not self.tentative:
                 day = day_said(cell)
             if day is None:
