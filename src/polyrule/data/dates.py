@@ -106,36 +106,32 @@ def day_said(value: Any) -> float | None:
     return day_of("-".join(digits.groups()) if digits else value, POINTS)
 
 
-def are_dates(cells: Iterable[Any]) -> bool:
-    """Whether all cells that are not missing are dates written as 2021-03-05, and there is one.
-
-    >>> are_dates(["2021-03-05", None]), are_dates(["2021-03-05", "soon"]), are_dates([None])
-    (True, False, False)
-    """
-    known = [cell for cell in cells if cell is not None]
-    return bool(known) and all(day_of(cell) is not None for cell in known)
-
-
 def is_local_date(value: Any) -> bool:
     """Whether a value has the shape of a date with points or slashes."""
     return isinstance(value, str) and _LOCAL.fullmatch(value.strip()) is not None
 
 
 class DateForms:
-    """In which forms all cells seen so far are dates; none where they are no dates with points or slashes.
+    """In which forms all cells seen so far are dates: `plain`, as 2021-12-31, or those `left`, with points or slashes.
 
     >>> DateForms(["3/4/2021", "3/14/2021", None]).left, DateForms(["3/4/2021"]).left, DateForms(["soon"]).left
     (['month/day/year'], ['day/month/year', 'month/day/year'], [])
-    >>> DateForms(["1.2.2021"]).left, DateForms([None]).left
-    (['day/month/year'], [])
+    >>> DateForms(["1.2.2021"]).left, DateForms(["2021-03-05", None]).plain, DateForms([None]).plain
+    (['day/month/year'], True, False)
     """
 
     def __init__(self, cells: Iterable[Any] = ()) -> None:
-        self._forms = list(DATE_FORMS)
-        self.example: str | None = None
-        self.slashes = False
+        self._forms, self._plain = list(DATE_FORMS), True
+        self.example: Any = None
+        self.slashes = self.timed = False
+        self.open = True  # whether they may still all be dates
         for cell in cells:
             self.see(cell)
+
+    @property
+    def plain(self) -> bool:
+        """Whether all are dates, or text such as 2021-12-31, and there is one."""
+        return self._plain and self.example is not None
 
     @property
     def left(self) -> list[str]:
@@ -144,15 +140,17 @@ class DateForms:
             return []
         return self._forms if self.slashes else self._forms[:1]
 
-    def see(self, cell: Any) -> bool:
-        """Take in a cell, None where it is missing; whether they may still all be dates."""
-        if cell is not None and self._forms:
-            text = cell if isinstance(cell, str) else ""
-            fits = is_local_date(text)
-            self._forms = [form for form in self._forms if fits and day_of(text, form) is not None]
-            self.example = self.example or text
-            self.slashes = self.slashes or "/" in text
-        return bool(self._forms)
+    def see(self, cell: Any) -> None:
+        """Take in a cell, None where it is missing."""
+        if cell is None or not self.open:
+            return
+        fits = is_local_date(cell)
+        self._forms = [form for form in self._forms if fits and day_of(cell, form) is not None]
+        self._plain = self._plain and day_of(cell) is not None
+        self.open = self._plain or bool(self._forms)
+        self.example = cell if self.example is None else self.example
+        self.slashes |= fits and "/" in cell
+        self.timed |= isinstance(cell, str) and ":" in cell
 
 
 def format_date(day: float) -> str:

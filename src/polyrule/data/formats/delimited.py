@@ -18,7 +18,6 @@ from polyrule.data.formats.blocks import (
     Column,
     DenseBlock,
     Hints,
-    column_of_dates,
     column_of_text,
 )
 from polyrule.data.formats.encoders import Place
@@ -232,22 +231,16 @@ class DelimitedReader:
         block = next(pieces, None)
         if block is None:
             return [Column(name, "numeric") for name in names]
-        columns = []
-        for name, cells in zip(names, block.cells, strict=True):
-            columns.append(self._guess(name, cells[:_SAMPLE_ROWS]))
-        return columns
+        return [self._guess(name, cells[:_SAMPLE_ROWS]) for name, cells in zip(names, block.cells, strict=True)]
 
     def _guess(self, name: str, sample: Sequence[str | None]) -> Column:
         style = self._style
         if all(cell is None or style.plain(cell) is not None or cell.lower() in WORDS for cell in sample):
             return Column(name, "auto")
-        dates = column_of_dates(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
-        if dates is not None:
-            return dates
         other = other_style(sample, style)
         if other is not None:
             return Column(name, "mixed", remark=other[0], advice=other[1])
-        return column_of_text(name, sample)
+        return column_of_text(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
 
 
 def _end_of_rows(text: bytes) -> int:
