@@ -29,7 +29,7 @@ def is_missing(value: Any) -> bool:
     """Whether a Python value stands for "not known": None, NaN, pandas' NA and NaT."""
     if value is None:
         return True
-    if isinstance(value, str):
+    if isinstance(value, (str, np.ndarray)):
         return False
     try:
         return bool(value != value)

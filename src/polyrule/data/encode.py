@@ -410,7 +410,7 @@ def _cells(y: Any) -> list[Any] | None:
         return None
     if (isinstance(y, np.ndarray) and y.dtype.kind not in "OUS") or hasattr(y, "columns"):
         return None
-    return [None if _is_missing(cell) else cell for cell in _to_list(y)]
+    return [None if is_missing(cell) else cell for cell in _to_list(y)]
 
 
 def _to_list(y: Any) -> list[Any]:
@@ -421,10 +421,6 @@ def _to_list(y: Any) -> list[Any]:
             except Exception as problem:  # of whichever library: values that Python does not have
                 raise DataError(f"y cannot be read ({' '.join(str(problem).split())})") from problem
     return list(y)
-
-
-def _is_missing(cell: Any) -> bool:
-    return not isinstance(cell, (str, list, tuple, set, frozenset, np.ndarray)) and is_missing(cell)
 
 
 def _in_order(cell: Any) -> list[Any]:

@@ -35,19 +35,8 @@ Others = Literal["refuse", "skip"]
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
 """Columns whose numbers, or numbers of categories, are exact as float32."""
 _NUMBERS: dict[Any, Any] = {
-    kind: np.dtype(kind.__name__.lower())
-    for kind in (
-        nw.Float64,
-        nw.Float32,
-        nw.Int64,
-        nw.Int32,
-        nw.Int16,
-        nw.Int8,
-        nw.UInt64,
-        nw.UInt32,
-        nw.UInt16,
-        nw.UInt8,
-    )
+    getattr(nw, name): np.dtype(name.lower())
+    for name in ("Float64", "Float32", "Int64", "Int32", "Int16", "Int8", "UInt64", "UInt32", "UInt16", "UInt8")
 }
 """Types of numbers that NumPy has, too."""
 _NARROW_NUMBERS = tuple(np.dtype(name) for name in ("float16", "float32", "int8", "int16", "uint8", "uint16"))

@@ -64,7 +64,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     reserved = {j for j in taken.values() if j is not None}
     if clash := reserved & set(labels.positions):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
-    dropped = set(choose_columns(roles.drop, names, "drop").positions) if _given(roles.drop) else set()
+    dropped = _declared(roles.drop, names, "drop")
     labels.positions = [j for j in labels.positions if j not in dropped]
     taken_up = dropped | reserved | set(labels.positions)
     free = [j for j in range(len(columns)) if j not in taken_up]
@@ -88,10 +88,6 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         info=info,
         unseen=unseen,
     )
-
-
-def _given(spec: Any) -> bool:
-    return spec is not None and not (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0)
 
 
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
@@ -156,7 +152,7 @@ def _label_list_beside(source: Source) -> Any:
 
 
 def _meka(reader: Reader, names: list[str]) -> LabelChoice:
-    count = reader.hints.meka or 0
+    count, every = reader.hints.meka or 0, list(range(len(names)))
     if reader.hints.filtered_after_meka:
         raise DataError(
             f"{reader.name}: the relation name says -C {count}, but a Weka filter was applied afterwards, so the "
@@ -164,9 +160,7 @@ def _meka(reader: Reader, names: list[str]) -> LabelChoice:
         )
     if count == 0 or abs(count) > len(names):
         raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
-    if count > 0:
-        return LabelChoice(list(range(count)))
-    return LabelChoice(list(range(len(names) + count, len(names))))
+    return LabelChoice(every[:count] if count > 0 else every[count:])
 
 
 def _encoders(
@@ -204,21 +198,19 @@ def _ordinal(given: Mapping[str, Sequence[str]] | None, names: list[str]) -> dic
 
 
 def _declared(spec: Any, names: list[str], option: str) -> set[int]:
-    return set(choose_columns(spec, names, option).positions) if _given(spec) else set()
+    """Positions of the columns that an option names, none where it is empty."""
+    if spec is None or (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0):
+        return set()
+    return set(choose_columns(spec, names, option).positions)
 
 
 def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:
-    tentative = column.kind == "auto"
     if date and column.kind != "mixed":
         return Encoder(column.name, "date", date_form=column.date_form)
-    if nominal:
+    if nominal or (column.kind == "nominal" and not numeric):
         return Encoder(column.name, "nominal", column.categories)
-    if numeric or column.kind == "numeric":
-        return Encoder(column.name, "numeric")
-    if tentative:
-        return Encoder(column.name, "numeric", tentative=True)
-    if column.kind == "nominal":
-        return Encoder(column.name, "nominal", column.categories)
+    if numeric or column.kind in ("numeric", "auto"):
+        return Encoder(column.name, "numeric", tentative=column.kind == "auto" and not numeric)
     if column.kind in ("date", "auto-date"):
         return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
     if column.kind == "mixed":
