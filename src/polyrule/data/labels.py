@@ -177,8 +177,7 @@ def tag_mark(value: Any) -> str | None:
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
-    matrix = sp.coo_array(check_sparse(Y, "Y"))
-    matrix = sp.csr_array(matrix)  # a new matrix: the caller's is never sorted or thinned in place
+    matrix = sp.csr_array(sp.coo_array(check_sparse(Y, "Y")))  # new: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])
     if unknown and matrix.data.dtype.kind == "f":
@@ -259,11 +258,9 @@ class LabelMatrix(np.ndarray):
             key = tuple(part for part in key if part is not Ellipsis)
             if any(part is None for part in key) or len(key) > 2:
                 return None
-            if len(key) == 2 and isinstance(key[0], slice):
-                names = names[key[1]]
-            elif len(key) == 2 and not isinstance(key[1], slice):
-                return None
-            elif len(key) == 2:
+            if len(key) == 2:
+                if not any(isinstance(part, slice) for part in key):
+                    return None
                 names = names[key[1]]
         elif isinstance(key, np.ndarray) and key.ndim != 1:
             return None
