@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -270,6 +270,17 @@ def listing(names: Iterable[str], most: int = 5) -> str:
     names = list(names)
     shown = ", ".join(shorten(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def counted(counts: Mapping[str, int], most: int = 5) -> str:
+    """Show a few quoted names with how often they occur, the most frequent first, and how many more there are.
+
+    >>> counted({"red": 1, "blue": 3}), counted({"red": 1, "blue": 3}, most=1)
+    ("'blue' (3), 'red' (1)", "'blue' (3) and 1 more")
+    """
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{shorten(name)} ({count})" for name, count in ordered[:most])
+    return shown + (f" and {len(counts) - most} more" if len(counts) > most else "")
 
 
 def shorten(value: Any, most: int = 60) -> str:

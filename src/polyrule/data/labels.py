@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bools, Bytes
-from polyrule.data.columns import is_missing, listing, parse_number, shorten
+from polyrule.data.columns import counted, is_missing, listing, parse_number, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import as_array
@@ -291,9 +291,6 @@ class LabelMatrix(np.ndarray):
         return LabelMatrix.of, (np.asarray(self), self.names)
 
 
-_MOST_NAMED = 5  # strange labels, in a warning
-
-
 @dataclass(frozen=True, eq=False)
 class Arranged:
     """Labels in a model's order."""
@@ -315,9 +312,7 @@ class Arranged:
         if self.lacking:
             said.append(f"no example has the label(s) {listing(self.lacking)} of the model, which count as absent")
         if self.strange:
-            shown = ", ".join(f"{shorten(name)} ({count})" for name, count in [*self.strange.items()][:_MOST_NAMED])
-            more = f" and {len(self.strange) - _MOST_NAMED} more" if len(self.strange) > _MOST_NAMED else ""
-            said.append(f"the model does not know the label(s) {shown}{more}, {outcome}")
+            said.append(f"the model does not know the label(s) {counted(self.strange)}, {outcome}")
         if said:
             warnings.warn(f"{source}: {'; '.join(said)}", DataWarning, stacklevel=depth_of_caller())
         return self

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.data.columns import shorten
+from polyrule.data.columns import counted, shorten
 from polyrule.data.formats.blocks import Block, SparseBlock
 from polyrule.data.formats.encoders import Place
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller
@@ -67,10 +67,8 @@ def warn_about_strange_tags(strange: Counter[str], source: str) -> None:
     """Say how often tags occurred that are no labels, and which."""
     if not strange:
         return
-    shown = ", ".join(f"{shorten(tag)} ({count})" for tag, count in strange.most_common(5))
-    more = f" and {len(strange) - 5} more" if len(strange) > 5 else ""
     warnings.warn(
-        f"{source}: {strange.total()} tag(s) are none of the labels and left out: {shown}{more}",
+        f"{source}: {strange.total()} tag(s) are none of the labels and left out: {counted(strange)}",
         DataWarning,
         stacklevel=depth_of_caller(),
     )
