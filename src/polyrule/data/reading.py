@@ -23,6 +23,7 @@ from polyrule.data.formats.libsvm import LibsvmReader
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.formats.xlsx import Workbook, XlsxReader
+from polyrule.data.labelspec import is_auto
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
@@ -125,7 +126,7 @@ def read(
     [[1, 0], [0, 1]]
     """
     if label_file is not None:
-        if labels not in ("auto", None) or tags is not None:
+        if not (labels is None or is_auto(labels)) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
     roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)

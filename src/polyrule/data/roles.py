@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from polyrule.data.assemble import Layout
 from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
-from polyrule.data.labelspec import LabelChoice, choose_columns, names_file
+from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
@@ -102,7 +104,7 @@ def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
 def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagCollector | None:
     """Labels by name instead of by column: from a column of tags, or from a format that lists them."""
     if tags_column is not None:
-        known = None if roles.labels is None or roles.labels == "auto" else _vocabulary(roles.labels)
+        known = None if roles.labels is None or is_auto(roles.labels) else _vocabulary(roles.labels)
         separator = roles.tag_separator
         if separator is None:
             first = next(iter(reader.blocks([False] * len(reader.columns))), None)
@@ -110,7 +112,7 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
         return TagCollector(separator, known, None if known is None else Counter())
     if not reader.hints.lists_labels or roles.labels is None:
         return None
-    if isinstance(roles.labels, str) and roles.labels == "auto":
+    if is_auto(roles.labels):
         return TagCollector(",", reader.hints.label_names)
     return TagCollector(",", _vocabulary(roles.labels))
 
@@ -118,7 +120,7 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
 def _vocabulary(labels: Any) -> list[str]:
     """Names of labels that do not stand in columns of their own."""
     names = labels.split(",") if isinstance(labels, str) else labels
-    if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+    if isinstance(names, (list, tuple, np.ndarray)) and all(isinstance(name, str) for name in names):
         found = [name.strip() for name in names]
         check_distinct(found, "label")
         return found
@@ -128,7 +130,7 @@ def _vocabulary(labels: Any) -> list[str]:
 def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
     if roles.labels is None:
         return LabelChoice([])
-    if not isinstance(roles.labels, str) or roles.labels != "auto":
+    if not is_auto(roles.labels):
         return choose_columns(roles.labels, names, "labels")
     listed = _label_list_beside(source)
     if listed is not None:

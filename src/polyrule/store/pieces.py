@@ -15,7 +15,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.labels import to_labels
-from polyrule.data.labelspec import choose_columns
+from polyrule.data.labelspec import choose_columns, is_auto
 from polyrule.data.reading import read_chunks
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
@@ -139,7 +139,7 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
 
 
 def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> Pieces:
-    if labels in ("auto", None):
+    if labels is None or is_auto(labels):
         raise OptionError("say which columns of the frame are labels: labels='y_*', a list of names, ...")
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
