@@ -163,6 +163,9 @@ def fetch(url: str, target: Path, progress: Progress | None = None, largest: int
                 _transfer(url, part, progress, largest)
                 break
             except urllib.error.HTTPError as problem:
+                if problem.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and attempt < ATTEMPTS:
+                    part.unlink()  # it was whole already, or is too long: there is nothing to go on with
+                    continue
                 raise Unreachable(f"{url}: the server answered {problem.code} {problem.reason}") from problem
             except (OSError, http.client.HTTPException) as problem:
                 _log.info("download of %s failed (attempt %d): %s", url, attempt, problem)
