@@ -275,3 +275,9 @@ def test_a_boolean_feature_is_found_in_a_file_that_writes_0_and_1():
     model = to_table(pd.DataFrame({"sick": [True, False]})).features
     given = read(io.BytesIO(b"sick,red\n1,0\n0,1\nTrue,0\n"), labels=["red"], features=model)
     assert given.X.column(0).tolist() == [1.0, 0.0, 1.0]
+
+
+def test_a_sparse_frame_may_not_hold_infinite_numbers():
+    sparse = pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, np.inf]}).astype(pd.SparseDtype(float, 0.0))
+    with pytest.raises(DataError, match="column 'b', row 1: the value is infinite"):
+        to_table(sparse)

@@ -19,7 +19,7 @@ import numpy as np
 
 from polyrule.arrays import Array, Floats
 from polyrule.data.dates import POINTS, day_of, part_of
-from polyrule.data.table import Feature
+from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
 
 BOOLEAN_CATEGORIES = ("False", "True")
@@ -161,8 +161,18 @@ def check_finite(values: Floats, name: str) -> Floats:
     return values
 
 
-def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Floats]:
-    """Find kind and categories of a column of Python objects and encode it.
+def check_stored(table: Table) -> Table:
+    """Return a sparse table, or name the first column and row that hold an infinite number."""
+    values: Any = table.values
+    infinite = np.isinf(values.data)
+    if infinite.any():
+        column = int(np.searchsorted(values.indptr, np.argmax(infinite), side="right")) - 1
+        check_finite(table.column(column), table.features[column].name)
+    return table
+
+
+def infer_kind(values: Sequence[Any] | Array, name: str) -> Feature:
+    """Find kind and categories of a column of Python objects.
 
     Numbers (and missing values) give a numeric feature; text gives a nominal feature with sorted categories; booleans
     give a nominal feature with categories False and True. A column that mixes them is refused, because one stray
@@ -170,8 +180,8 @@ def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Flo
 
     Examples
     --------
-    >>> infer_column(["b", None, "a"], "hue")
-    (Feature(name='hue', kind='nominal', categories=('a', 'b')), array([ 1., nan,  0.]))
+    >>> infer_kind(["b", None, "a"], "hue")
+    Feature(name='hue', kind='nominal', categories=('a', 'b'))
     """
     kind, first = "", 0
     for row, value in enumerate(values):
@@ -186,12 +196,10 @@ def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Flo
         if not kind:
             kind, first = found, row
     if kind in ("", "numbers"):
-        feature = Feature(name)
-    elif kind == "booleans":
-        feature = Feature(name, "nominal", BOOLEAN_CATEGORIES)
-    else:
-        feature = Feature(name, "nominal", tuple(sorted({str(v) for v in values if not is_missing(v)})))
-    return feature, encode_column(values, feature)
+        return Feature(name)
+    if kind == "booleans":
+        return Feature(name, "nominal", BOOLEAN_CATEGORIES)
+    return Feature(name, "nominal", tuple(sorted({str(v) for v in values if not is_missing(v)})))
 
 
 def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:

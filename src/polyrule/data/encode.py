@@ -23,9 +23,10 @@ from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
     check_finite,
+    check_stored,
     encode_column,
     encode_numbers,
-    infer_column,
+    infer_kind,
     is_missing,
     recode,
 )
@@ -119,7 +120,7 @@ def _encode_array(array: Array, features: tuple[Feature, ...] | None, unseen: Un
     if array.dtype.kind == "b":
         found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
     elif array.dtype.kind in "OU":
-        found = features or tuple(infer_column(array[:, j], name)[0] for j, name in enumerate(names))
+        found = features or tuple(infer_kind(array[:, j], name) for j, name in enumerate(names))
     else:
         raise DataError(f"an array of {array.dtype} cannot be used as features; turn it into numbers or text first")
     values = np.empty(array.shape, order="F")
@@ -155,16 +156,9 @@ def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: Un
             Feature(f"x{j}", "nominal", BOOLEAN_CATEGORIES) if boolean else Feature(f"x{j}") for j in range(width)
         )
     table = Table.from_array(matrix, features)
-    values: Any = table.values
-    if np.isinf(values.data).any():
-        entry = int(np.argmax(np.isinf(values.data)))
-        column = int(np.searchsorted(values.indptr, entry, side="right")) - 1
-        raise DataError(
-            f"column {features[column].name!r}, row {int(values.indices[entry])}: the value is infinite; "
-            "use NaN for a missing value or clip it to a finite number"
-        )
+    check_stored(table)
     if any(feature.has_categories for feature in features) and matrix.dtype.kind != "b":
-        return _sparse_nominal(values, features, unseen)
+        return _sparse_nominal(table.values, features, unseen)
     return table
 
 

@@ -18,9 +18,10 @@ from polyrule.data.columns import (
     UnseenCategories,
     category_text,
     check_finite,
+    check_stored,
     encode_column,
     encode_numbers,
-    infer_column,
+    infer_kind,
     is_missing,
     listing,
     shorten,
@@ -220,9 +221,8 @@ def _encode_series(
         return feature, encode_column(values, feature, unseen)
     if dtype == nw.Object or dtype == nw.Unknown:
         objects = python_values(series)
-        if feature is None and all(is_missing(value) for value in objects):
-            return Feature(name), np.full(len(objects), np.nan)
-        return infer_column(objects, name) if feature is None else (feature, encode_column(objects, feature, unseen))
+        feature = infer_kind(objects, name) if feature is None else feature
+        return feature, encode_column(objects, feature, unseen)
     raise DataError(
         f"column {name!r} holds {dtype} values, which rules cannot test; "
         "drop the column or turn it into numbers or text first"
@@ -296,7 +296,8 @@ def _pandas_sparse(data: Any) -> Table | None:
     dtypes = data.dtypes
     if not all(type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes):
         return None
-    return Table.from_array(sp.csc_array(data.sparse.to_coo()), [Feature(name) for name in column_names(data)])
+    features = [Feature(name) for name in column_names(data)]
+    return check_stored(Table.from_array(sp.csc_array(data.sparse.to_coo()), features))
 
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
