@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.data.columns import listing
+from polyrule.data.columns import hold_unseen, listing
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.results import make_frame
 
@@ -278,8 +278,15 @@ def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:
 
 
 def _about_overlap(data: Dataset, test: Dataset) -> list[Finding]:
+    X = test.X
+    kinds, here = ([(f.name, f.kind) for f in features] for features in (X.features, data.features))
+    if X.features != data.features and kinds == here:  # its categories may have other numbers
+        from polyrule.data.encode import to_table  # which imports this module
+
+        with hold_unseen():
+            X = to_table(X, data.features)
     known = set(row_keys(data.X.values))
-    shared = sum(key in known for key in row_keys(test.X.values))
+    shared = sum(key in known for key in row_keys(X.values))
     if not shared:
         return []
     message = f"{shared} of {len(test)} test examples have the same features as a training example"
