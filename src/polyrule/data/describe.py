@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.data.columns import hold_unseen, listing
+from polyrule.data.columns import listing, recode
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.results import make_frame
+from polyrule.data.table import Feature, Table
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -278,19 +279,26 @@ def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:
 
 
 def _about_overlap(data: Dataset, test: Dataset) -> list[Finding]:
-    X = test.X
-    kinds, here = ([(f.name, f.kind) for f in features] for features in (X.features, data.features))
-    if X.features != data.features and kinds == here:  # its categories may have other numbers
-        from polyrule.data.encode import to_table  # which imports this module
-
-        with hold_unseen():
-            X = to_table(X, data.features)
+    X = _coded_alike(test.X, data.features)
     known = set(row_keys(data.X.values))
     shared = sum(key in known for key in row_keys(X.values))
     if not shared:
         return []
     message = f"{shared} of {len(test)} test examples have the same features as a training example"
     return [Finding("test examples in train", message)]
+
+
+def _coded_alike(table: Table, features: tuple[Feature, ...]) -> Table:
+    """Return a table whose categories have the numbers that they have in `features`; others have a number below 0."""
+    if table.features == features or [f.kind for f in table.features] != [f.kind for f in features]:
+        return table
+    changed = {}
+    for j, (old, new) in enumerate(zip(table.features, features, strict=True)):
+        if old.categories != new.categories:
+            column = table.column(j)
+            codes = recode(column, old, new)
+            changed[j] = np.where(np.isnan(codes) & ~np.isnan(column), -1, codes)
+    return table.rearranged(range(len(features)), features, changed)
 
 
 def row_keys(matrix: Any) -> list[bytes]:

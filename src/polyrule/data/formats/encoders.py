@@ -88,6 +88,13 @@ class Encoder:
     gathered from the cells and sorted at the end. Categories that are not among them are counted in `unseen` and
     missing, or without it an error. `tentative`: the kind is a guess from the first rows, so that text among numbers,
     or what is no date among dates, raises `KindConflict`. `date_form`: how dates are written, if not as 2021-12-31.
+
+    Examples
+    --------
+    >>> hue = Encoder("hue", "nominal")
+    >>> codes = hue.encode(["red", "blue", None, "red"], Place("songs.csv", "hue", [2, 3, 4, 5]))
+    >>> hue.final_codes(codes), hue.feature().categories
+    (array([ 1.,  0., nan,  1.]), ('blue', 'red'))
     """
 
     def __init__(
