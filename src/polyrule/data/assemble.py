@@ -28,6 +28,8 @@ class Layout:
     `features`, `labels` and `encoders` say how most columns are read; a column in none of them is skipped.
     """
 
+    file: str
+    unit: str  # what its rows are called in messages
     columns: Sequence[Column]
     features: Sequence[int]
     labels: Sequence[int]
@@ -40,10 +42,19 @@ class Layout:
     info: dict[str, Any] = field(default_factory=dict)
     unseen: UnseenCategories = field(default_factory=UnseenCategories)
 
-    @property
-    def extras(self) -> list[int]:
-        """Columns that are neither feature nor label, but are kept."""
-        return [j for j in (self.identifier, self.weights, self.tags_column) if j is not None]
+    def place(self, j: int | None, lines: Sequence[int]) -> Place:
+        """Return where cells of a column stand; None is for labels that a format lists by name."""
+        return Place(self.file, "labels" if j is None else self.columns[j].name, lines, self.unit)
+
+    def cells(self, j: int, block: Block) -> Sequence[Any]:
+        """Return the cells of a column, also of one that is neither feature nor label."""
+        return block.column(j, self.columns[j].omitted)
+
+    def tag_cells(self, block: Block) -> Sequence[Any] | None:
+        """Return the tags of a block's rows, from their column or as the format lists them."""
+        if self.tags_column is not None:
+            return self.cells(self.tags_column, block)
+        return block.tags if isinstance(block, SparseBlock) else None
 
     def numeric(self) -> list[bool]:
         """Columns whose cells a reader may hand over as parsed numbers."""
@@ -92,9 +103,8 @@ class SparsePlan:
 class Assembler:
     """Takes in blocks and gives out a data set of everything since the last one."""
 
-    def __init__(self, layout: Layout, file: str, name: str, unit: str = "line", budget: Budget | None = None) -> None:
-        self._layout, self._file, self._name, self._unit = layout, file, name, unit
-        self._budget = budget or Budget(file)
+    def __init__(self, layout: Layout, name: str, budget: Budget) -> None:
+        self._layout, self._name, self._budget = layout, name, budget
         self._plan: SparsePlan | None = None
         self._clear()
 
@@ -110,10 +120,10 @@ class Assembler:
         """Encode a block and keep it."""
         self._charge(block)
         encode: Any = self._encode_dense if isinstance(block, DenseBlock) else self._encode_sparse
-        X, Y, extras = encode(block)
+        X, Y = encode(block)
         self._X.append(X)
         self._Y.append(Y)
-        self._add_extras(extras, block)
+        self._add_others(block)
         if self._layout.tags is not None:
             self._budget.cells(self._cells + self._layout.tags.entries)
         self._rows += len(block)
@@ -137,84 +147,76 @@ class Assembler:
         layout = self._layout
         if isinstance(block, DenseBlock):
             parts = sum(len(DATE_PARTS) for j in layout.features if layout.encoders[j].kind == "date")
-            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(layout.extras))
+            others = [j for j in (layout.identifier, layout.weights, layout.tags_column) if j is not None]
+            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(others))
         else:
             self._cells += len(block) + 2 * len(block.columns)
         self._budget.cells(self._cells)
 
-    def _encode_dense(self, block: DenseBlock) -> tuple[Any, Any, dict[int, Any]]:
+    def _encode_dense(self, block: DenseBlock) -> tuple[Floats, Bytes]:
         layout = self._layout
         X = np.empty((len(block), len(layout.features)), order="F")
         for target, j in enumerate(layout.features):
-            X[:, target] = layout.encoders[j].encode(block.cells[j], self._place(j, block.lines))
+            X[:, target] = layout.encoders[j].encode(block.cells[j], layout.place(j, block.lines))
         Y = np.empty((len(block), len(layout.labels)), dtype=np.uint8)
         for target, j in enumerate(layout.labels):
-            Y[:, target] = encode_labels(block.cells[j], self._place(j, block.lines))
-        return X, Y, {j: block.cells[j] for j in layout.extras}
+            Y[:, target] = encode_labels(block.cells[j], layout.place(j, block.lines))
+        return X, Y
 
-    def _encode_sparse(self, block: SparseBlock) -> tuple[Any, Any, dict[int, Any]]:
+    def _encode_sparse(self, block: SparseBlock) -> tuple[Any, Any]:
         layout = self._layout
         if self._plan is None:
             self._plan = SparsePlan(layout)
         plan, cells = self._plan, block.cells
-        if layout.extras or not isinstance(cells, np.ndarray) or not plan.plain(block.columns, cells):
-            values, extras = self._encode_by_column(block, plan)
+        if isinstance(cells, np.ndarray) and plan.plain(block.columns, cells):
+            values = cells
         else:
-            values, extras = cells, {}
+            values = self._encode_by_column(block, plan)
         parts = []
         for place, width in ((plan.feature_at, len(layout.features)), (plan.label_at, len(layout.labels))):
             column = place[block.columns]
             own = column >= 0
             parts.append(sp.coo_array((values[own], (block.rows[own], column[own])), shape=(len(block), width)))
-        return parts[0], parts[1], extras
+        return parts[0], parts[1]
 
-    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> tuple[Floats, dict[int, Any]]:
-        layout = self._layout
+    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> Floats:
         order = np.argsort(block.columns, kind="stable")
         columns = block.columns[order]
         starts = np.flatnonzero(np.diff(columns, prepend=-1))
         values = np.zeros(len(columns))
-        extras: dict[int, list[Any]] = {j: [layout.columns[j].omitted] * len(block) for j in layout.extras}
         for start, stop in zip(starts, np.append(starts[1:], len(columns)), strict=False):
             j, entries = int(columns[start]), order[start:stop]
-            rows = block.rows[entries]
             cells = block.cells[entries] if isinstance(block.cells, np.ndarray) else [block.cells[e] for e in entries]
-            place = self._place(j, [block.lines[row] for row in rows])
+            place = self._layout.place(j, [block.lines[row] for row in block.rows[entries]])
             if plan.feature_at[j] >= 0:
                 values[entries] = self._sparse_encoder(j).encode(cells, place)
             elif plan.label_at[j] >= 0:
                 values[entries] = encode_labels(cells, place)
-            elif j in extras:
-                for row, cell in zip(rows, cells, strict=True):
-                    extras[j][row] = cell
-        return values, extras
+        return values
 
     def _sparse_encoder(self, j: int) -> Encoder:
         encoder = self._layout.encoders[j]
         if encoder.kind == "nominal" and not encoder.frozen:
-            raise undeclared(self._file, encoder.name)
+            raise undeclared(self._layout.file, encoder.name)
         return encoder
 
-    def _add_extras(self, cells: dict[int, Any], block: Block) -> None:
+    def _add_others(self, block: Block) -> None:
+        """Take in what is neither feature nor label of a column."""
         layout = self._layout
         if layout.identifier is not None:
-            self._ids.extend("" if cell is None else category_text(cell) for cell in cells[layout.identifier])
-        if layout.tags is not None and layout.tags_column is not None:
-            layout.tags.add(cells[layout.tags_column], self._place(layout.tags_column, block.lines))
-        elif layout.tags is not None and isinstance(block, SparseBlock) and block.tags is not None:
-            layout.tags.add(block.tags, Place(self._file, "labels", block.lines, self._unit))
+            cells = layout.cells(layout.identifier, block)
+            self._ids.extend("" if cell is None else category_text(cell) for cell in cells)
+        if layout.tags is not None and (listed := layout.tag_cells(block)) is not None:
+            layout.tags.add(listed, layout.place(layout.tags_column, block.lines))
         weights = block.weights
         if layout.weights is not None:
-            name = layout.columns[layout.weights].name
-            weights = Encoder(name, "numeric").encode(cells[layout.weights], self._place(layout.weights, block.lines))
+            place = layout.place(layout.weights, block.lines)
+            weights = Encoder(place.column, "numeric").encode(layout.cells(layout.weights, block), place)
         if weights is not None and not np.all(weights >= 0):
             line = block.lines[int(np.argmin(weights >= 0))]
-            raise DataError(f"{self._file}, {self._unit} {line}: an example weight must be a number of at least 0")
+            raise DataError(f"{layout.file}, {layout.unit} {line}: an example weight must be a number of at least 0")
         self._weighted |= weights is not None
         self._weights.append(np.ones(len(block)) if weights is None else weights)
-
-    def _place(self, j: int, lines: Sequence[int]) -> Place:
-        return Place(self._file, self._layout.columns[j].name, lines, self._unit)
 
     def _dense_features(self) -> Table:
         encoders = [self._layout.encoders[j] for j in self._layout.features]
@@ -257,7 +259,7 @@ class Assembler:
         truths = []
         for j in self._layout.labels:
             column = self._layout.columns[j]
-            place = Place(self._file, column.name, [1])
+            place = self._layout.place(j, [1])
             truths.append(label_truth(column.categories[0], 0, place) if column.categories else 0)
         return np.array(truths, dtype=np.uint8)
 

@@ -162,13 +162,13 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
         raise OptionError(f"rows must be at least 1, got {rows}")
     opened = _Opened.with_options(path, options)
     reader, layout = opened.reader, _settled_layout(opened)
-    assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
+    assembler = Assembler(layout, opened.name, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
         whole = _with_dates(assembler.dataset(), opened.roles)
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
-    _warn(layout, reader.name)
+    _warn(layout)
 
 
 def column_names(path: Any, **options: Any) -> list[str]:
@@ -258,21 +258,21 @@ def _read_whole(opened: _Opened) -> Dataset:
 
 def _pass(opened: _Opened) -> Dataset:
     reader, layout = opened.reader, opened.layout()
-    assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
+    assembler = Assembler(layout, opened.name, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
-    _warn(layout, reader.name)
+    _warn(layout)
     made = assembler.dataset()
     if layout.tags is not None and layout.tags_column is not None and layout.tags.strange is None:
         warn_about_tags(made.label_names, layout.tags.separator, reader.name, layout.columns[layout.tags_column].name)
     return _with_dates(made, opened.roles)
 
 
-def _warn(layout: Layout, name: str) -> None:
+def _warn(layout: Layout) -> None:
     """Say once what a model, or a list of labels, does not know."""
-    layout.unseen.warn(name)
+    layout.unseen.warn(layout.file)
     if layout.tags is not None and layout.tags.strange is not None:
-        warn_about_strange_tags(layout.tags.strange, name)
+        warn_about_strange_tags(layout.tags.strange, layout.file)
 
 
 def _with_dates(data: Dataset, roles: Roles) -> Dataset:
@@ -298,10 +298,9 @@ def _settled_layout(opened: _Opened) -> Layout:
             if encoder.kind == "nominal" and not encoder.frozen:
                 if isinstance(block, SparseBlock):
                     raise undeclared(reader.name, encoder.name)
-                encoder.encode(block.cells[j], Place(reader.name, encoder.name, block.lines, reader.unit))
-        if layout.tags is not None:
-            omitted = "" if layout.tags_column is None else layout.columns[layout.tags_column].omitted
-            layout.tags.learn(block, layout.tags_column, omitted, reader.name, reader.unit)
+                encoder.encode(block.cells[j], layout.place(j, block.lines))
+        if layout.tags is not None and (cells := layout.tag_cells(block)) is not None:
+            layout.tags.learn(cells, layout.place(layout.tags_column, block.lines))
     for encoder in layout.encoders.values():
         encoder.freeze()
     if layout.tags is not None:

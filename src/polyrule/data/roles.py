@@ -78,6 +78,8 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     if labels.parents:
         info["label_parents"] = labels.parents
     return Layout(
+        file=reader.name,
+        unit=reader.unit,
         columns=columns,
         features=list(encoders),
         labels=labels.positions,

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.columns import counted, shorten
-from polyrule.data.formats.blocks import Block, SparseBlock
 from polyrule.data.formats.encoders import Place
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller
 
@@ -147,14 +146,11 @@ class TagCollector:
         """Whether the labels are fixed before the first row."""
         return self._known is not None
 
-    def learn(self, block: Block, column: int | None, omitted: str, file: str, unit: str) -> None:
-        """Take in the tags of a block only to know which there are."""
+    def learn(self, cells: Sequence[Any], place: Place) -> None:
+        """Take in the cells of some rows only to know which tags there are."""
         if self.is_known:
             return
-        listed = block.tags if isinstance(block, SparseBlock) else None
-        cells = listed if column is None else block.column(column, omitted)
-        if cells is not None:
-            self.add(cells, Place(file, "labels", block.lines, unit))
+        self.add(cells, place)
         self._rows, self._tags, self._count = [], [], 0
 
     def freeze(self) -> None:
