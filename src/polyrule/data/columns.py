@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -99,7 +100,7 @@ class Categories:
         self.numbers: dict[float, int] = {}
         for name, code in self.codes.items():
             number = float(name == "True") if name in BOOLEAN_CATEGORIES else parse_number(name)
-            if number is not None and np.isfinite(number):
+            if number is not None and isfinite(number):
                 self.numbers.setdefault(number, code)
         self.count_up = [*self.codes] == [str(code) for code in range(len(self.codes))]
 
