@@ -146,7 +146,7 @@ def test_a_part_may_not_have_the_name_of_a_column(tmp_path):
     text = b"on,on year,red\n2021-03-05,7,1\n"
     with pytest.raises(DataError, match="its year is called 'on year', as another column is"):
         read(io.BytesIO(text), labels=["red"])
-    with pytest.raises(DataError, match="feature name 'on year' appears twice"):
+    with pytest.raises(DataError, match="its year is called 'on year', as another column is"):
         to_table(pd.DataFrame({"on": pd.to_datetime(["2021-03-05"]), "on year": [7]}))
 
 

@@ -121,3 +121,21 @@ def test_what_nobody_wrote_is_no_finding():
     data = read(io.BytesIO(f"on,size,same,sick\n{rows}".encode()), labels=["sick"])
     assert [feature.name for feature in data.features if feature.part] == ["on year", "on month", "on weekday"]
     assert kinds(data.describe())["constant feature"] == ("same",)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_preview_does_not_show_an_unknown_label_as_present(sparse):
+    Y = np.array([[1, 2], [2, 2], [0, 1], [0, 0]], dtype=np.uint8)
+    labels = sp.csr_array(Y) if sparse else Y
+    shown = Dataset(Table.from_array(np.ones((4, 1))), labels, ("calm", "sad"))._repr_html_()
+    cells = [row.split("<td>")[-1].split("</td>")[0] for row in shown.split("<tr>")[2:]]
+    assert cells == ["calm, 1 unknown", "2 unknown", "sad", "none"]
+
+
+def test_test_examples_are_compared_by_category_and_not_by_its_number():
+    train = read(io.BytesIO(b"hue,size,sick\nblue,1,0\nred,2,1\n"), labels=["sick"])
+    test = read(io.BytesIO(b"hue,size,sick\ngreen,1,0\nred,2,1\nyellow,1,0\n"), labels=["sick"])
+    told = kinds(train.describe(test))
+    assert "test examples in train" in told
+    messages = [finding.message for finding in train.describe(test).findings]
+    assert "1 of 3 test examples have the same features as a training example" in messages

@@ -1,4 +1,5 @@
 import datetime
+import io
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data import Dataset, Feature, Table, frames, to_table
+from polyrule.data import Dataset, Feature, Table, frames, read, to_table
 from polyrule.errors import DataError, UnseenCategoryWarning
 
 NAN = float("nan")
@@ -260,3 +261,23 @@ def test_a_frame_of_narrow_numbers_stays_narrow():
     frame = pd.DataFrame({"a": np.arange(3, dtype=np.int8), "b": np.ones(3, dtype=np.float32), "c": ["x", "y", "x"]})
     assert to_table(frame).values.dtype == np.float32
     assert to_table(frame.astype({"a": "int32"})).values.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.float32, np.float64])
+def test_a_category_that_a_model_lacks_is_missing_in_a_table_of_any_type(kind):
+    given = Table(np.array([[0], [1]], dtype=kind), (Feature("hue", "nominal", ("red", "teal")),))
+    with pytest.warns(UnseenCategoryWarning):
+        found = to_table(given, (Feature("hue", "nominal", ("red",)),))
+    assert np.array_equal(np.asarray(found), [[0.0], [np.nan]], equal_nan=True)
+
+
+def test_a_boolean_feature_is_found_in_a_file_that_writes_0_and_1():
+    model = to_table(pd.DataFrame({"sick": [True, False]})).features
+    given = read(io.BytesIO(b"sick,red\n1,0\n0,1\nTrue,0\n"), labels=["red"], features=model)
+    assert given.X.column(0).tolist() == [1.0, 0.0, 1.0]
+
+
+def test_a_sparse_frame_may_not_hold_infinite_numbers():
+    sparse = pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, np.inf]}).astype(pd.SparseDtype(float, 0.0))
+    with pytest.raises(DataError, match="column 'b', row 1: the value is infinite"):
+        to_table(sparse)

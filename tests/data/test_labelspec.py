@@ -1,7 +1,12 @@
+import io
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from polyrule import pack
+from polyrule.data import read
 from polyrule.data.labelspec import choose_columns
 from polyrule.errors import DataError, OptionError
 
@@ -79,3 +84,13 @@ def test_list_files(tmp_path):
     text.write_text("mood_happy\n")
     with pytest.raises(DataError, match=r"labels\.txt: the label 'mood_happy' is not a column of the data"):
         choose_columns(f"@{text}", NAMES)
+
+
+def test_labels_may_be_an_array_of_names_everywhere(tmp_path):
+    names = np.array(["happy", "sad"])
+    frame = pd.DataFrame({"size": [1.5, 2.5], "happy": [0, 1], "sad": [1, 1]})
+    assert pack(frame, labels=names, out=tmp_path / "store").label_names == ("happy", "sad")
+    tagged = read(io.BytesIO(b"size,mood\n1,happy;sad\n2,sad\n"), tags="mood", labels=names)
+    assert tagged.Y.tolist() == [[1, 1], [0, 1]]
+    with pytest.raises(OptionError, match="label_file= cannot be combined"):
+        read(io.BytesIO(b"size,happy\n1,1\n"), labels=names, label_file=io.BytesIO(b"sad\n1\n"))

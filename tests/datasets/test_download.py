@@ -51,6 +51,9 @@ class Handler(BaseHTTPRequestHandler):
         wanted = self.headers.get("Range")
         if wanted and server.ranges and self.headers.get("If-Range") == server.etag:
             start = int(wanted.removeprefix("bytes=").rstrip("-"))
+            if start >= len(content):
+                self.send_error(416)
+                return
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         else:
@@ -101,6 +104,15 @@ def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path):
     fetch(server.url + "/big", tmp_path / "big")
     assert (tmp_path / "big").read_bytes() == FILES["/big"]
     assert server.requests == [("/big", None), ("/big", "bytes=300000-")]
+    assert leftovers(tmp_path) == ["big"]
+
+
+def test_a_download_that_was_whole_but_never_renamed_begins_anew(server, tmp_path):
+    (tmp_path / "big.part").write_bytes(FILES["/big"])
+    (tmp_path / "big.part.json").write_text('"\\"v1\\""')
+    fetch(server.url + "/big", tmp_path / "big")
+    assert (tmp_path / "big").read_bytes() == FILES["/big"]
+    assert server.requests == [("/big", f"bytes={len(FILES['/big'])}-"), ("/big", None)]
     assert leftovers(tmp_path) == ["big"]
 
 

@@ -16,9 +16,8 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.dates import DATE_PARTS
 from polyrule.data.formats.blocks import Block, Column, DenseBlock, SparseBlock
 from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
-from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector, label_matrix
+from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector
 from polyrule.errors import DataError
 
 
@@ -29,6 +28,8 @@ class Layout:
     `features`, `labels` and `encoders` say how most columns are read; a column in none of them is skipped.
     """
 
+    file: str
+    unit: str  # what its rows are called in messages
     columns: Sequence[Column]
     features: Sequence[int]
     labels: Sequence[int]
@@ -41,10 +42,19 @@ class Layout:
     info: dict[str, Any] = field(default_factory=dict)
     unseen: UnseenCategories = field(default_factory=UnseenCategories)
 
-    @property
-    def extras(self) -> list[int]:
-        """Columns that are neither feature nor label, but are kept."""
-        return [j for j in (self.identifier, self.weights, self.tags_column) if j is not None]
+    def place(self, j: int | None, lines: Sequence[int]) -> Place:
+        """Return where cells of a column stand; None is for labels that a format lists by name."""
+        return Place(self.file, "labels" if j is None else self.columns[j].name, lines, self.unit)
+
+    def cells(self, j: int, block: Block) -> Sequence[Any]:
+        """Return the cells of a column, also of one that is neither feature nor label."""
+        return block.column(j, self.columns[j].omitted)
+
+    def tag_cells(self, block: Block) -> Sequence[Any] | None:
+        """Return the tags of a block's rows, from their column or as the format lists them."""
+        if self.tags_column is not None:
+            return self.cells(self.tags_column, block)
+        return block.tags if isinstance(block, SparseBlock) else None
 
     def numeric(self) -> list[bool]:
         """Columns whose cells a reader may hand over as parsed numbers."""
@@ -93,15 +103,15 @@ class SparsePlan:
 class Assembler:
     """Takes in blocks and gives out a data set of everything since the last one."""
 
-    def __init__(self, layout: Layout, file: str, name: str, unit: str = "line", budget: Budget | None = None) -> None:
-        self._layout, self._file, self._name, self._unit = layout, file, name, unit
-        self._budget = budget or Budget(file)
+    def __init__(self, layout: Layout, name: str, budget: Budget) -> None:
+        self._layout, self._name, self._budget = layout, name, budget
         self._plan: SparsePlan | None = None
         self._clear()
 
     def _clear(self) -> None:
         self._rows = self._cells = 0
-        self._pieces: list[_Dense | _Sparse] = []
+        self._X: list[Any] = []  # arrays, or sparse ones of the entries that a block mentions
+        self._Y: list[Any] = []
         self._ids: list[str] = []
         self._weights: list[Floats] = []
         self._weighted = False
@@ -109,14 +119,11 @@ class Assembler:
     def add(self, block: Block) -> None:
         """Encode a block and keep it."""
         self._charge(block)
-        piece: _Dense | _Sparse
-        extras: dict[int, Any]
-        if isinstance(block, DenseBlock):
-            piece, extras = self._encode_dense(block)
-        else:
-            piece, extras = self._encode_sparse(block)
-        self._pieces.append(piece)
-        self._add_extras(extras, block)
+        encode: Any = self._encode_dense if isinstance(block, DenseBlock) else self._encode_sparse
+        X, Y = encode(block)
+        self._X.append(X)
+        self._Y.append(Y)
+        self._add_others(block)
         if self._layout.tags is not None:
             self._budget.cells(self._cells + self._layout.tags.entries)
         self._rows += len(block)
@@ -124,9 +131,8 @@ class Assembler:
     def dataset(self) -> Dataset:
         """Return what has been added since the last call."""
         layout = self._layout
-        sparse = any(isinstance(piece, _Sparse) for piece in self._pieces)
         Y = self._labels()
-        X = self._sparse_features() if sparse else self._dense_features()
+        X = self._sparse_features() if any(map(sp.issparse, self._X)) else self._dense_features()
         names: Sequence[str] = layout.label_names
         if layout.tags is not None:
             Y, names = layout.tags.matrix()
@@ -141,90 +147,85 @@ class Assembler:
         layout = self._layout
         if isinstance(block, DenseBlock):
             parts = sum(len(DATE_PARTS) for j in layout.features if layout.encoders[j].kind == "date")
-            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(layout.extras))
+            others = [j for j in (layout.identifier, layout.weights, layout.tags_column) if j is not None]
+            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(others))
         else:
             self._cells += len(block) + 2 * len(block.columns)
         self._budget.cells(self._cells)
 
-    def _encode_dense(self, block: DenseBlock) -> tuple[_Dense, dict[int, Any]]:
+    def _encode_dense(self, block: DenseBlock) -> tuple[Floats, Bytes]:
         layout = self._layout
         X = np.empty((len(block), len(layout.features)), order="F")
         for target, j in enumerate(layout.features):
-            X[:, target] = layout.encoders[j].encode(block.cells[j], self._place(j, block.lines))
+            X[:, target] = layout.encoders[j].encode(block.cells[j], layout.place(j, block.lines))
         Y = np.empty((len(block), len(layout.labels)), dtype=np.uint8)
         for target, j in enumerate(layout.labels):
-            Y[:, target] = encode_labels(block.cells[j], self._place(j, block.lines))
-        return _Dense(self._rows, X, Y), {j: block.cells[j] for j in layout.extras}
+            Y[:, target] = encode_labels(block.cells[j], layout.place(j, block.lines))
+        return X, Y
 
-    def _encode_sparse(self, block: SparseBlock) -> tuple[_Sparse, dict[int, Any]]:
+    def _encode_sparse(self, block: SparseBlock) -> tuple[Any, Any]:
         layout = self._layout
         if self._plan is None:
             self._plan = SparsePlan(layout)
         plan, cells = self._plan, block.cells
-        if layout.extras or not isinstance(cells, np.ndarray) or not plan.plain(block.columns, cells):
-            values, extras = self._encode_by_column(block, plan)
+        if isinstance(cells, np.ndarray) and plan.plain(block.columns, cells):
+            values = cells
         else:
-            values, extras = cells, {}
-        rows = block.rows + self._rows
-        feature, label = plan.feature_at[block.columns], plan.label_at[block.columns]
-        x, y = feature >= 0, label >= 0
-        return _Sparse(self._rows, (rows[x], feature[x], values[x]), (rows[y], label[y], values[y])), extras
+            values = self._encode_by_column(block, plan)
+        parts = []
+        for place, width in ((plan.feature_at, len(layout.features)), (plan.label_at, len(layout.labels))):
+            column = place[block.columns]
+            own = column >= 0
+            parts.append(sp.coo_array((values[own], (block.rows[own], column[own])), shape=(len(block), width)))
+        return parts[0], parts[1]
 
-    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> tuple[Floats, dict[int, Any]]:
-        layout = self._layout
+    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> Floats:
         order = np.argsort(block.columns, kind="stable")
         columns = block.columns[order]
         starts = np.flatnonzero(np.diff(columns, prepend=-1))
         values = np.zeros(len(columns))
-        extras: dict[int, list[Any]] = {j: [layout.columns[j].omitted] * len(block) for j in layout.extras}
         for start, stop in zip(starts, np.append(starts[1:], len(columns)), strict=False):
             j, entries = int(columns[start]), order[start:stop]
-            rows = block.rows[entries]
             cells = block.cells[entries] if isinstance(block.cells, np.ndarray) else [block.cells[e] for e in entries]
-            place = self._place(j, [block.lines[row] for row in rows])
+            place = self._layout.place(j, [block.lines[row] for row in block.rows[entries]])
             if plan.feature_at[j] >= 0:
                 values[entries] = self._sparse_encoder(j).encode(cells, place)
             elif plan.label_at[j] >= 0:
                 values[entries] = encode_labels(cells, place)
-            elif j in extras:
-                for row, cell in zip(rows, cells, strict=True):
-                    extras[j][row] = cell
-        return values, extras
+        return values
 
     def _sparse_encoder(self, j: int) -> Encoder:
         encoder = self._layout.encoders[j]
         if encoder.kind == "nominal" and not encoder.frozen:
-            raise undeclared(self._file, encoder.name)
+            raise undeclared(self._layout.file, encoder.name)
         return encoder
 
-    def _add_extras(self, cells: dict[int, Any], block: Block) -> None:
+    def _add_others(self, block: Block) -> None:
+        """Take in what is neither feature nor label of a column."""
         layout = self._layout
         if layout.identifier is not None:
-            self._ids.extend("" if cell is None else category_text(cell) for cell in cells[layout.identifier])
-        if layout.tags is not None and layout.tags_column is not None:
-            layout.tags.add(cells[layout.tags_column], self._place(layout.tags_column, block.lines))
-        elif layout.tags is not None and isinstance(block, SparseBlock) and block.tags is not None:
-            layout.tags.add(block.tags, Place(self._file, "labels", block.lines, self._unit))
+            cells = layout.cells(layout.identifier, block)
+            self._ids.extend("" if cell is None else category_text(cell) for cell in cells)
+        if layout.tags is not None and (listed := layout.tag_cells(block)) is not None:
+            layout.tags.add(listed, layout.place(layout.tags_column, block.lines))
         weights = block.weights
         if layout.weights is not None:
-            name = layout.columns[layout.weights].name
-            weights = Encoder(name, "numeric").encode(cells[layout.weights], self._place(layout.weights, block.lines))
+            place = layout.place(layout.weights, block.lines)
+            weights = Encoder(place.column, "numeric").encode(layout.cells(layout.weights, block), place)
         if weights is not None and not np.all(weights >= 0):
             line = block.lines[int(np.argmin(weights >= 0))]
-            raise DataError(f"{self._file}, {self._unit} {line}: an example weight must be a number of at least 0")
+            raise DataError(f"{layout.file}, {layout.unit} {line}: an example weight must be a number of at least 0")
         self._weighted |= weights is not None
         self._weights.append(np.ones(len(block)) if weights is None else weights)
-
-    def _place(self, j: int, lines: Sequence[int]) -> Place:
-        return Place(self._file, self._layout.columns[j].name, lines, self._unit)
 
     def _dense_features(self) -> Table:
         encoders = [self._layout.encoders[j] for j in self._layout.features]
         X = np.empty((self._rows, len(encoders)), order="F")
-        while self._pieces:  # freed one by one, so that the pieces and the whole are never alive twice over
-            piece = self._pieces.pop()
-            assert isinstance(piece, _Dense)
-            X[piece.first : piece.first + len(piece.X)] = piece.X
+        end = self._rows
+        while self._X:  # freed one by one, so that the pieces and the whole are never alive twice over
+            piece = self._X.pop()
+            X[end - len(piece) : end] = piece
+            end -= len(piece)
         for target, encoder in enumerate(encoders):
             if not encoder.frozen:
                 X[:, target] = encoder.final_codes(X[:, target])
@@ -232,36 +233,33 @@ class Assembler:
 
     def _sparse_features(self) -> Table:
         features = tuple(self._layout.encoders[j].feature() for j in self._layout.features)
-        entries = [piece.feature_entries() for piece in self._pieces]
-        rows, columns, values = (np.concatenate([entry[part] for entry in entries]) for part in range(3))
-        matrix = sp.csc_array((values, (rows, columns)), shape=(self._rows, len(features)), dtype=np.float64)
-        matrix.eliminate_zeros()
-        return Table.from_array(matrix, features)
+        return Table.from_array(sp.vstack(list(map(sp.coo_array, self._X)), format="csc"), features)
 
     def _labels(self) -> Any:
-        width = len(self._layout.labels)
-        default = self._default_truth()
-        sparse = [piece for piece in self._pieces if isinstance(piece, _Sparse)]
-        if len(sparse) == len(self._pieces) and self._rows * width > LARGEST_DENSE_LABELS and not default.any():
-            rows, columns, values = (np.concatenate([piece.Y[part] for piece in sparse]) for part in range(3))
-            if (values == UNKNOWN).any():
-                return sp.csr_array((values, (rows, columns)), shape=(self._rows, width), dtype=np.uint8)
-            return label_matrix(rows[values == 1], columns[values == 1], self._rows, width)
+        width, default = len(self._layout.labels), self._default_truth()
+        large = self._rows * width > LARGEST_DENSE_LABELS
+        if large and not default.any() and all(map(sp.issparse, self._Y)):
+            matrix = sp.vstack(self._Y, format="csr", dtype=np.uint8)
+            matrix.eliminate_zeros()
+            return matrix
         self._budget.bytes(self._rows * width, "a label matrix")
-        Y = np.tile(default, (self._rows, 1)) if sparse else np.empty((self._rows, width), dtype=np.uint8)
-        for piece in self._pieces:
-            if isinstance(piece, _Sparse):
-                Y[piece.Y[0], piece.Y[1]] = piece.Y[2]
+        Y = np.tile(default, (self._rows, 1))
+        first = 0
+        for piece in self._Y:
+            own = Y[first : first + piece.shape[0]]
+            if sp.issparse(piece):
+                own[piece.row, piece.col] = piece.data
             else:
-                Y[piece.first : piece.first + len(piece.Y)] = piece.Y
-        return Y if Y.size <= LARGEST_DENSE_LABELS else sp.csr_array(Y)
+                own[:] = piece
+            first += len(own)
+        return sp.csr_array(Y) if large else Y
 
     def _default_truth(self) -> Bytes:
         """What an omitted label is: absent, or the first declared value."""
         truths = []
         for j in self._layout.labels:
             column = self._layout.columns[j]
-            place = Place(self._file, column.name, [1])
+            place = self._layout.place(j, [1])
             truths.append(label_truth(column.categories[0], 0, place) if column.categories else 0)
         return np.array(truths, dtype=np.uint8)
 
@@ -272,21 +270,3 @@ def undeclared(file: str, column: str) -> DataError:
         f"{file}: column {column!r} has no declared values, so a sparse row that omits it has no meaning; drop the "
         "column or declare its values"
     )
-
-
-class _Dense:
-    def __init__(self, first: int, X: Floats, Y: Bytes) -> None:
-        self.first, self.X, self.Y = first, X, Y
-
-    def feature_entries(self) -> tuple[Any, Any, Any]:
-        """The same as sparse entries, for a file that mixes both layouts."""
-        rows, columns = np.nonzero(self.X)  # NaN counts as not zero
-        return rows + self.first, columns.astype(np.int32), self.X[rows, columns]
-
-
-class _Sparse:
-    def __init__(self, first: int, X: tuple[Any, Any, Any], Y: tuple[Any, Any, Any]) -> None:
-        self.first, self.X, self.Y = first, X, Y
-
-    def feature_entries(self) -> tuple[Any, Any, Any]:
-        return self.X

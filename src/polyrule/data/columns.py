@@ -6,19 +6,21 @@ must not depend on the order of the rows: categories that nobody declared are so
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Array, Floats
-from polyrule.data.dates import clear_day, part_of
-from polyrule.data.table import Feature
+from polyrule.data.dates import POINTS, day_of, part_of
+from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
 
 BOOLEAN_CATEGORIES = ("False", "True")
@@ -28,7 +30,7 @@ def is_missing(value: Any) -> bool:
     """Whether a Python value stands for "not known": None, NaN, pandas' NA and NaT."""
     if value is None:
         return True
-    if isinstance(value, str):
+    if isinstance(value, (str, np.ndarray)):
         return False
     try:
         return bool(value != value)
@@ -63,6 +65,90 @@ def _digits(value: Any) -> str:
         raise DataError("a whole number has too many digits to be a category or a name") from None
 
 
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
+
+
+def parse_number(text: str) -> float | None:
+    """Read a number written in the ordinary way, or None: no underscores, no foreign digits.
+
+    Examples
+    --------
+    >>> parse_number(" -1.5e3 "), parse_number("1_000"), parse_number("12 cm")
+    (-1500.0, None, None)
+    """
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return WORDS.get(text.lower())
+
+
+class Categories:
+    """The codes of categories: of what is written, or of the number that a category is.
+
+    A number is found however it is written, and a boolean also as 0 or 1.
+
+    Examples
+    --------
+    >>> codes, lost = Categories(("5", "10")).encode(["10", "5.0", 5, None, "50"])
+    >>> codes, lost
+    (array([ 1.,  0.,  0., nan, nan]), [4])
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.codes = {name: code for code, name in enumerate(names)}
+        self.numbers: dict[float, int] = {}
+        for name, code in self.codes.items():
+            number = float(name == "True") if name in BOOLEAN_CATEGORIES else parse_number(name)
+            if number is not None and isfinite(number):
+                self.numbers.setdefault(number, code)
+        self.count_up = [*self.codes] == [str(code) for code in range(len(self.codes))]
+
+    def encode(self, values: Sequence[Any] | Array) -> tuple[Floats, list[int]]:
+        """Return the codes, missing where there is none, and the rows with a value that is no category."""
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            codes = self._of_numbers(values)
+            return codes, np.flatnonzero(np.isnan(codes) & ~np.isnan(values)).tolist()
+        get = self.codes.get
+        codes = np.array(
+            [get(value, -1) if isinstance(value, str) else np.nan if value is None else -1 for value in values],
+            dtype=np.float64,
+        )
+        lost = []
+        for row in np.flatnonzero(codes < 0).tolist():
+            value, codes[row] = values[row], np.nan
+            if not is_missing(value):
+                code = self._code(category_text(value))
+                if code is None:
+                    lost.append(row)
+                else:
+                    codes[row] = code
+        return codes, lost
+
+    def _code(self, text: str) -> int | None:
+        code = self.codes.get(text)
+        number = parse_number(text) if code is None else None
+        return code if number is None else self.numbers.get(number)
+
+    def _of_numbers(self, numbers: Floats) -> Floats:
+        if self.count_up:
+            known = (numbers >= 0) & (numbers < len(self.codes)) & (numbers == np.floor(numbers))
+            if (known | np.isnan(numbers)).all():
+                return numbers
+        distinct, position = np.unique(numbers, return_inverse=True)
+        codes = np.array([self.numbers.get(float(number), np.nan) for number in distinct], dtype=np.float64)
+        return np.asarray(codes[position.reshape(numbers.shape)])
+
+
+def _counted(
+    codes: Floats, lost: list[int], values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
+) -> Floats:
+    """Return the codes; values that are no category are counted."""
+    if unseen is not None:
+        unseen.add(feature.name, [values[row] for row in lost])
+    return codes
+
+
 def check_finite(values: Floats, name: str) -> Floats:
     """Return `values`, or name the first row that holds an infinite number; NaN is a missing value and allowed."""
     with np.errstate(invalid="ignore"):
@@ -76,8 +162,18 @@ def check_finite(values: Floats, name: str) -> Floats:
     return values
 
 
-def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Floats]:
-    """Find kind and categories of a column of Python objects and encode it.
+def check_stored(table: Table) -> Table:
+    """Return a sparse table, or name the first column and row that hold an infinite number."""
+    values: Any = table.values
+    infinite = np.isinf(values.data)
+    if infinite.any():
+        column = int(np.searchsorted(values.indptr, np.argmax(infinite), side="right")) - 1
+        check_finite(table.column(column), table.features[column].name)
+    return table
+
+
+def infer_kind(values: Sequence[Any] | Array, name: str) -> Feature:
+    """Find kind and categories of a column of Python objects.
 
     Numbers (and missing values) give a numeric feature; text gives a nominal feature with sorted categories; booleans
     give a nominal feature with categories False and True. A column that mixes them is refused, because one stray
@@ -85,8 +181,8 @@ def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Flo
 
     Examples
     --------
-    >>> infer_column(["b", None, "a"], "hue")
-    (Feature(name='hue', kind='nominal', categories=('a', 'b')), array([ 1., nan,  0.]))
+    >>> infer_kind(["b", None, "a"], "hue")
+    Feature(name='hue', kind='nominal', categories=('a', 'b'))
     """
     kind, first = "", 0
     for row, value in enumerate(values):
@@ -101,12 +197,10 @@ def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Flo
         if not kind:
             kind, first = found, row
     if kind in ("", "numbers"):
-        feature = Feature(name)
-    elif kind == "booleans":
-        feature = Feature(name, "nominal", BOOLEAN_CATEGORIES)
-    else:
-        feature = Feature(name, "nominal", tuple(sorted({str(v) for v in values if not is_missing(v)})))
-    return feature, encode_column(values, feature)
+        return Feature(name)
+    if kind == "booleans":
+        return Feature(name, "nominal", BOOLEAN_CATEGORIES)
+    return Feature(name, "nominal", tuple(sorted({str(v) for v in values if not is_missing(v)})))
 
 
 def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:
@@ -123,7 +217,7 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
     if feature.is_dated:
         return _encode_dates(values, feature)
     if feature.has_categories:
-        return _encode_nominal(values, feature, unseen)
+        return _counted(*Categories(feature.categories).encode(values), values, feature, unseen)
     encoded = np.empty(len(values))
     for row, value in enumerate(values):
         if is_missing(value):
@@ -141,7 +235,7 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
 def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
     days = np.empty(len(values))
     for row, value in enumerate(values):
-        day = np.nan if is_missing(value) else clear_day(value)
+        day = np.nan if is_missing(value) else day_of(value, POINTS)
         if day is None:
             raise DataError(
                 f"column {feature.column!r}, row {row}: expected a date such as 2021-03-05, got {shorten(value)}"
@@ -157,24 +251,13 @@ def encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | 
         raise DataError(f"column {feature.column!r} held dates when the model was fitted, but numbers were given")
     if not feature.has_categories:
         return values
-    index: dict[float, int] = {}
-    for code, category in enumerate(feature.categories):
-        number = _as_number(category)
-        if number is not None:
-            index.setdefault(number, code)
-    if not index and not np.isnan(values).all():
+    known = Categories(feature.categories)
+    if not known.numbers and not np.isnan(values).all():
         raise DataError(
             f"column {feature.name!r} is {feature.kind} with values {listing(feature.categories)}, "
             "but numbers were given"
         )
-    distinct, position = np.unique(values, return_inverse=True)
-    codes = np.array([index.get(float(v), np.nan) for v in distinct], dtype=np.float64)
-    if not len(distinct):
-        return values.astype(np.float64)
-    encoded: Floats = codes[position.reshape(values.shape)]
-    if unseen is not None:
-        unseen.add(feature.name, values[np.isnan(encoded) & ~np.isnan(values)].tolist())
-    return encoded
+    return _counted(*known.encode(values), values, feature, unseen)
 
 
 def recode(values: Floats, old: Feature, new: Feature, unseen: UnseenCategories | None = None) -> Floats:
@@ -196,6 +279,17 @@ def listing(names: Iterable[str], most: int = 5) -> str:
     names = list(names)
     shown = ", ".join(shorten(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def counted(counts: Mapping[str, int], most: int = 5) -> str:
+    """Show a few quoted names with how often they occur, the most frequent first, and how many more there are.
+
+    >>> counted({"red": 1, "blue": 3}), counted({"red": 1, "blue": 3}, most=1)
+    ("'blue' (3), 'red' (1)", "'blue' (3) and 1 more")
+    """
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{shorten(name)} ({count})" for name, count in ordered[:most])
+    return shown + (f" and {len(counts) - most} more" if len(counts) > most else "")
 
 
 def shorten(value: Any, most: int = 60) -> str:
@@ -226,29 +320,6 @@ def _as_float(value: Any) -> float:
 
 def _is_decimal(value: Any) -> bool:
     return type(value).__name__ == "Decimal"
-
-
-def _encode_nominal(values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None) -> Floats:
-    index: dict[str, float] = {category: code for code, category in enumerate(feature.categories)}
-    missing = float("nan")
-    codes = np.array(
-        [missing if is_missing(value) else index.get(category_text(value), missing) for value in values],
-        dtype=np.float64,
-    )
-    if unseen is not None:
-        lost = zip(values, np.isnan(codes), strict=True)
-        unseen.add(feature.name, [value for value, unknown in lost if unknown and not is_missing(value)])
-    return codes
-
-
-def _as_number(category: str) -> float | None:
-    if category in BOOLEAN_CATEGORIES:
-        return float(BOOLEAN_CATEGORIES.index(category))
-    try:
-        number = float(category)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
 
 
 _MOST_COLUMNS = 5

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Floats
 from polyrule.data.table import Feature, Table
@@ -37,7 +36,9 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
 """The days that can be written as dates: from 0001-01-01 to 9999-12-31."""
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
-_WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
+_WRITTEN = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII
+)
 
 _DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 _LOCAL = re.compile(
@@ -55,23 +56,42 @@ def date_features(name: str) -> tuple[Feature, ...]:
     )
 
 
-def day_of(value: Any) -> float | None:
+DATE_FORMS = ("day/month/year", "month/day/year")
+"""How dates with slashes may be written; those with points, such as 31.12.2021, begin with the day everywhere."""
+POINTS = "day.month.year"
+"""Dates with points only."""
+
+
+def day_of(value: Any, form: str | None = None) -> float | None:
     """Return the day of a date, a date with a time, or a text such as 2021-03-05; None for anything else.
+
+    With a `form`, dates with points are read, too, and, unless it is `POINTS`, those with slashes.
 
     >>> day_of("1970-01-02"), day_of("1970-01-02 23:59:59+02:00"), day_of("02.01.1970"), day_of("2021-02-30")
     (1.0, 1.0, None, None)
+    >>> day_of("02.01.1970", POINTS), day_of("1/2/1970", POINTS), day_of("1/2/1970 9:30 PM", "month/day/year")
+    (1.0, None, 1.0)
     """
     if isinstance(value, str):
-        found = _WRITTEN.fullmatch(value.strip())
-        if found is None:
-            return None
-        try:
-            value = datetime.date.fromisoformat(found[1])
-        except ValueError:
-            return None
+        value = _date_of_text(value.strip(), form)
     if isinstance(value, datetime.date):  # a datetime is one, too
         return float(value.toordinal() - _EPOCH)
     return None
+
+
+def _date_of_text(text: str, form: str | None) -> datetime.date | None:
+    local = None if form is None else _LOCAL.fullmatch(text)
+    if local is not None and (local[2] == "." or form != POINTS):
+        by_month = local[2] == "/" and form == "month/day/year"
+        year, month, day = (local[4], local[1], local[3]) if by_month else (local[4], local[3], local[1])
+    elif found := _WRITTEN.fullmatch(text):
+        year, month, day = found.groups()
+    else:
+        return None
+    try:
+        return datetime.date(int(year), int(month), int(day))
+    except ValueError:
+        return None
 
 
 def day_said(value: Any) -> float | None:
@@ -82,67 +102,36 @@ def day_said(value: Any) -> float | None:
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1:
         value = f"{value:.0f}"
-    if not isinstance(value, str):
-        return day_of(value)
-    digits = _DIGITS.fullmatch(value.strip())
-    return day_of("-".join(digits.groups()) if digits else iso_date(value, None) or value)
+    digits = _DIGITS.fullmatch(value.strip()) if isinstance(value, str) else None
+    return day_of("-".join(digits.groups()) if digits else value, POINTS)
 
 
-def are_dates(cells: Iterable[Any]) -> bool:
-    """Whether all cells that are not missing are dates written as 2021-03-05, and there is one.
-
-    >>> are_dates(["2021-03-05", None]), are_dates(["2021-03-05", "soon"]), are_dates([None])
-    (True, False, False)
-    """
-    known = [cell for cell in cells if cell is not None]
-    return bool(known) and all(day_of(cell) is not None for cell in known)
-
-
-DATE_FORMS = ("day/month/year", "month/day/year")
-"""How dates with slashes may be written; those with points, such as 31.12.2021, begin with the day everywhere."""
-
-
-def iso_date(text: str, form: str | None) -> str | None:
-    """Write a date such as 31.12.2021 or 12/31/2021 as 2021-12-31; None if it is none of this form.
-
-    >>> iso_date("31.12.2021", None), iso_date("12/31/2021 9:30 PM", "month/day/year"), iso_date("12/31/2021", None)
-    ('2021-12-31', '2021-12-31', None)
-    """
-    found = _LOCAL.fullmatch(text.strip())
-    if found is None or (found[2] == "/" and form is None):
-        return None
-    first, second, year = int(found[1]), int(found[3]), int(found[4])
-    month, day = (first, second) if found[2] == "/" and form == "month/day/year" else (second, first)
-    try:
-        return datetime.date(year, month, day).isoformat()
-    except ValueError:
-        return None
-
-
-def clear_day(value: Any) -> float | None:
-    """Return the day of a date, or of text that can only mean one: 2021-12-31 or 31.12.2021, but not 3/4/2021.
-
-    >>> clear_day("31.12.2021") == clear_day("2021-12-31") == clear_day(datetime.date(2021, 12, 31))
-    True
-    """
-    return day_of((isinstance(value, str) and iso_date(value, None)) or value)
+def is_local_date(value: Any) -> bool:
+    """Whether a value has the shape of a date with points or slashes."""
+    return isinstance(value, str) and _LOCAL.fullmatch(value.strip()) is not None
 
 
 class DateForms:
-    """In which forms all cells seen so far are dates; none where they are no dates with points or slashes.
+    """In which forms all cells seen so far are dates: `plain`, as 2021-12-31, or those `left`, with points or slashes.
 
     >>> DateForms(["3/4/2021", "3/14/2021", None]).left, DateForms(["3/4/2021"]).left, DateForms(["soon"]).left
     (['month/day/year'], ['day/month/year', 'month/day/year'], [])
-    >>> DateForms(["1.2.2021"]).left, DateForms([None]).left
-    (['day/month/year'], [])
+    >>> DateForms(["1.2.2021"]).left, DateForms(["2021-03-05", None]).plain, DateForms([None]).plain
+    (['day/month/year'], True, False)
     """
 
     def __init__(self, cells: Iterable[Any] = ()) -> None:
-        self._forms = list(DATE_FORMS)
-        self.example: str | None = None
-        self.slashes = False
+        self._forms, self._plain = list(DATE_FORMS), True
+        self.example: Any = None
+        self.slashes = self.timed = False
+        self.open = True  # whether they may still all be dates
         for cell in cells:
             self.see(cell)
+
+    @property
+    def plain(self) -> bool:
+        """Whether all are dates, or text such as 2021-12-31, and there is one."""
+        return self._plain and self.example is not None
 
     @property
     def left(self) -> list[str]:
@@ -151,29 +140,17 @@ class DateForms:
             return []
         return self._forms if self.slashes else self._forms[:1]
 
-    def see(self, cell: Any) -> bool:
-        """Take in a cell, None where it is missing; whether they may still all be dates."""
-        if cell is not None and self._forms:
-            text = cell if isinstance(cell, str) else ""
-            self._forms = [form for form in self._forms if iso_date(text, form) is not None]
-            self.example = self.example or text
-            self.slashes = self.slashes or "/" in text
-        return bool(self._forms)
-
-
-def day_written(value: Any, form: str | None) -> float | None:
-    """Return the day of a date that is written in this form, or as `day_of` reads it; None for anything else.
-
-    >>> day_written("31.12.2021", "day/month/year") == day_written("2021-12-31", "day/month/year") == 18992
-    True
-    """
-    local = iso_date(value, form) if form is not None and isinstance(value, str) else None
-    return day_of(value if local is None else local)
-
-
-def is_local_date(value: Any) -> bool:
-    """Whether a value has the shape of a date with points or slashes."""
-    return isinstance(value, str) and _LOCAL.fullmatch(value.strip()) is not None
+    def see(self, cell: Any) -> None:
+        """Take in a cell, None where it is missing."""
+        if cell is None or not self.open:
+            return
+        fits = is_local_date(cell)
+        self._forms = [form for form in self._forms if fits and day_of(cell, form) is not None]
+        self._plain = self._plain and day_of(cell) is not None
+        self.open = self._plain or bool(self._forms)
+        self.example = cell if self.example is None else self.example
+        self.slashes |= fits and "/" in cell
+        self.timed |= isinstance(cell, str) and ":" in cell
 
 
 def format_date(day: float) -> str:
@@ -208,16 +185,8 @@ def arranged(table: Table, features: tuple[Feature, ...]) -> Table:
         return table
     place = {name: j for j, name in enumerate(table.feature_names)}
     order = [place[feature.column] for feature in features]
-    parts = [(j, part_of(table.column(order[j]), f.part)) for j, f in enumerate(features) if f.part]
-    values: Any = table.values[:, order]
-    if table.is_sparse:
-        columns = {j: sp.csc_array(part.reshape(-1, 1)) for j, part in parts}
-        values = sp.hstack([columns.get(j, values[:, [j]]) for j in range(len(features))], format="csc")
-        return Table.from_array(values, features)
-    values = np.asfortranarray(values)
-    for j, part in parts:
-        values[:, j] = part
-    return Table(values, features)
+    parts = {j: part_of(table.column(order[j]), f.part) for j, f in enumerate(features) if f.part}
+    return table.rearranged(order, features, parts)
 
 
 def part_of(days: Floats, part: str) -> Floats:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.data.columns import listing
+from polyrule.data.columns import listing, recode
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.results import make_frame
+from polyrule.data.table import Feature, Table
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -132,17 +134,15 @@ def _percent(share: float) -> str:
 def describe(data: Dataset, test: Dataset | None = None) -> Description:
     """Describe a data set; with `test`, also look for test examples that are in it."""
     labels = _Labels(data)
-    counts = labels.counts
-    rows, _ = data.X.shape
+    counts, rows = labels.counts, len(data)
     nominal = sum(feature.is_nominal for feature in data.features)
-    columns = [_Column(data, j) for j in range(len(data.features))]
+    columns = [_Column(data, j, labels.telling) for j in range(len(data.features))]
     findings = [
         *_about_features(data, columns),
         *_about_labels(data, labels),
         *_about_examples(data, labels),
         *([] if test is None else _about_overlap(data, test)),
     ]
-    label_rows = row_keys(data.Y)
     return Description(
         name=data.name,
         examples=rows,
@@ -152,7 +152,7 @@ def describe(data: Dataset, test: Dataset | None = None) -> Description:
         missing_cells=sum(column.missing for column in columns),
         labels=len(data.label_names),
         cardinality=float(counts.sum() / rows) if rows else 0.0,
-        label_sets=len(set(label_rows)),
+        label_sets=len(set(row_keys(data.Y))),
         label_counts=tuple(int(count) for count in counts),
         label_names=data.label_names,
         findings=tuple(findings),
@@ -169,31 +169,41 @@ class _Labels:
         self.counts = np.asarray(self.present.sum(axis=0), dtype=np.int64).ravel()
         self.unknown = np.zeros_like(self.counts) if unknown is None else np.asarray(unknown.sum(axis=0)).ravel()
         self.complete = np.ones(len(data), bool) if unknown is None else np.asarray(unknown.sum(axis=1)).ravel() == 0
+        columns = sp.csc_array(self.present)
+        self.places = [columns.indices[a:b].astype(np.int64).tobytes() for a, b in pairwise(columns.indptr)]
+        enough = (self.counts >= COINCIDENCE_LEAST) & (self.counts < len(data))
+        self.telling = {place for place, is_enough in zip(self.places, enough, strict=True) if is_enough}
 
 
 class _Column:
-    """What one pass over a feature tells."""
+    """What one pass over a feature tells; `labels` are the rows in which labels are present."""
 
-    def __init__(self, data: Dataset, j: int) -> None:
+    def __init__(self, data: Dataset, j: int, labels: set[bytes]) -> None:
         values: Any = data.X.values
         rows = data.X.shape[0]
         if data.X.is_sparse:
-            stored = values.data[values.indptr[j] : values.indptr[j + 1]]
-            omitted = rows - len(stored)
+            own = slice(values.indptr[j], values.indptr[j + 1])
+            stored, omitted = values.data[own], rows - len(values.data[own])
         else:
             stored, omitted = values[:, j], 0
         self.missing = int(np.isnan(stored).sum())
-        present = stored[~np.isnan(stored)]
-        distinct = np.unique(present)
+        distinct = np.unique(stored[~np.isnan(stored)])
         self.distinct = len(distinct) + (1 if omitted and 0 not in distinct else 0)
         self.known = rows - self.missing
         self.whole = bool(np.all(distinct == np.floor(distinct)))
+        self.is_label = False
+        if labels and not self.missing and np.isin(distinct, (0, 1)).all():
+            ones = np.flatnonzero(stored == 1)
+            ones = values.indices[own][ones] if data.X.is_sparse else ones
+            self.is_label = ones.astype(np.int64).tobytes() in labels
 
 
 def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
     rows = len(data)
-    like_identifiers, constant, mostly_missing = [], [], []
+    like_identifiers, constant, mostly_missing, labels = [], [], [], []
     for feature, column in zip(data.features, columns, strict=True):
+        if column.is_label:
+            labels.append(feature.name)
         if feature.part:  # nobody wrote it, and a year may well be the same throughout
             continue
         if rows and column.missing > MISSING_SHARE * rows:
@@ -220,7 +230,7 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
         ),
         (
             "feature equals label",
-            _features_that_are_labels(data),
+            labels,
             "{} is the same as a label in every example",
             "{} are the same as a label in every example",
         ),
@@ -231,28 +241,6 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
 def _about(kind: FindingKind, names: list[str], one: str, many: str) -> list[Finding]:
     """Say something about some features or labels, if there are any."""
     return [Finding(kind, (one if len(names) == 1 else many).format(listing(names)), tuple(names))] if names else []
-
-
-def _features_that_are_labels(data: Dataset) -> list[str]:
-    """Features that give a label away: compared only where the numbers of ones agree."""
-    if not len(data) or not data.label_names:
-        return []
-    labels = sp.csc_array(_Labels(data).present)
-    by_rows = {labels.indices[labels.indptr[k] : labels.indptr[k + 1]].tobytes() for k in range(labels.shape[1])}
-    counts = np.diff(labels.indptr)
-    sizes = set(counts[(counts >= COINCIDENCE_LEAST) & (counts < len(data))].tolist())
-    values: Any = data.X.values
-    found = []
-    for j, feature in enumerate(data.features):
-        if data.X.is_sparse:
-            stored = slice(values.indptr[j], values.indptr[j + 1])
-            ones, others = values.indices[stored][values.data[stored] == 1], int((values.data[stored] != 1).sum())
-        else:
-            column = values[:, j]
-            ones, others = np.flatnonzero(column == 1), int(((column != 1) & (column != 0)).sum())
-        if not others and len(ones) in sizes and ones.astype(labels.indices.dtype).tobytes() in by_rows:
-            found.append(feature.name)
-    return found
 
 
 def _about_labels(data: Dataset, labels: _Labels) -> list[Finding]:
@@ -268,9 +256,8 @@ def _about_labels(data: Dataset, labels: _Labels) -> list[Finding]:
     always = [name for name, holds in zip(data.label_names, everywhere, strict=True) if holds]
     findings += _about("always-present label", always, "label {} is always present", "labels {} are always present")
     seen: dict[bytes, str] = {}
-    columns, same = sp.csc_array(labels.present), []
-    for k, name in enumerate(data.label_names):
-        key = columns.indices[columns.indptr[k] : columns.indptr[k + 1]].tobytes()
+    same: list[str] = []
+    for k, (name, key) in enumerate(zip(data.label_names, labels.places, strict=True)):
         if key in seen and counts[k] >= COINCIDENCE_LEAST:
             same += [other for other in (seen[key],) if other not in same] + [name]
         seen.setdefault(key, name)
@@ -292,12 +279,26 @@ def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:
 
 
 def _about_overlap(data: Dataset, test: Dataset) -> list[Finding]:
+    X = _coded_alike(test.X, data.features)
     known = set(row_keys(data.X.values))
-    shared = sum(key in known for key in row_keys(test.X.values))
+    shared = sum(key in known for key in row_keys(X.values))
     if not shared:
         return []
     message = f"{shared} of {len(test)} test examples have the same features as a training example"
     return [Finding("test examples in train", message)]
+
+
+def _coded_alike(table: Table, features: tuple[Feature, ...]) -> Table:
+    """Return a table whose categories have the numbers that they have in `features`; others have a number below 0."""
+    if table.features == features or [f.kind for f in table.features] != [f.kind for f in features]:
+        return table
+    changed = {}
+    for j, (old, new) in enumerate(zip(table.features, features, strict=True)):
+        if old.categories != new.categories:
+            column = table.column(j)
+            codes = recode(column, old, new)
+            changed[j] = np.where(np.isnan(codes) & ~np.isnan(column), -1, codes)
+    return table.rearranged(range(len(features)), features, changed)
 
 
 def row_keys(matrix: Any) -> list[bytes]:

@@ -257,12 +257,8 @@ def _layout(document: dict[str, Any]) -> str:
 def _line(value: Any) -> str:
     # A lone surrogate cannot be written as UTF-8; JSON's escape can.
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text if _encodable(text) else json.dumps(value, allow_nan=False)
-
-
-def _encodable(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return False
-    return True
+        text = json.dumps(value, allow_nan=False)
+    return text

@@ -23,16 +23,17 @@ from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
     check_finite,
+    check_stored,
     encode_column,
     encode_numbers,
-    infer_column,
+    infer_kind,
     is_missing,
     recode,
 )
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
-from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, to_labels
+from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
 from polyrule.data.table import Feature, Table, as_array, as_kept
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
 from polyrule.errors import DataError, DataWarning, depth_of_caller
@@ -119,7 +120,7 @@ def _encode_array(array: Array, features: tuple[Feature, ...] | None, unseen: Un
     if array.dtype.kind == "b":
         found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
     elif array.dtype.kind in "OU":
-        found = features or tuple(infer_column(array[:, j], name)[0] for j, name in enumerate(names))
+        found = features or tuple(infer_kind(array[:, j], name) for j, name in enumerate(names))
     else:
         raise DataError(f"an array of {array.dtype} cannot be used as features; turn it into numbers or text first")
     values = np.empty(array.shape, order="F")
@@ -155,16 +156,9 @@ def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: Un
             Feature(f"x{j}", "nominal", BOOLEAN_CATEGORIES) if boolean else Feature(f"x{j}") for j in range(width)
         )
     table = Table.from_array(matrix, features)
-    values: Any = table.values
-    if np.isinf(values.data).any():
-        entry = int(np.argmax(np.isinf(values.data)))
-        column = int(np.searchsorted(values.indptr, entry, side="right")) - 1
-        raise DataError(
-            f"column {features[column].name!r}, row {int(values.indices[entry])}: the value is infinite; "
-            "use NaN for a missing value or clip it to a finite number"
-        )
+    check_stored(table)
     if any(feature.has_categories for feature in features) and matrix.dtype.kind != "b":
-        return _sparse_nominal(values, features, unseen)
+        return _sparse_nominal(table.values, features, unseen)
     return table
 
 
@@ -193,26 +187,12 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
 def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
     order = match_names(table.feature_names, [feature.name for feature in features], others)
-    changed = [
-        (target, source, feature)
+    changed = {
+        target: _reencode_column(table, source, feature, unseen)
         for target, (source, feature) in enumerate(zip(order, features, strict=True))
         if table.features[source] != feature
-    ]
-    values: Any = table.values[:, order]
-    if not changed:
-        return Table.from_array(values, features)
-    columns: dict[int, Any] = {}
-    for target, source, feature in changed:
-        columns[target] = _reencode_column(table, source, feature, unseen)
-    if table.is_sparse:
-        parts = [
-            sp.csc_array(columns[j].reshape(-1, 1)) if j in columns else values[:, [j]] for j in range(len(features))
-        ]
-        return Table.from_array(sp.hstack(parts, format="csc"), features)
-    values = np.array(values, order="F")
-    for target, column in columns.items():
-        values[:, target] = column
-    return Table(values, features)
+    }
+    return table.rearranged(order, features, changed)
 
 
 def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> Floats:
@@ -415,7 +395,7 @@ def rows_right(y: Any, separator: str, predicted: Any, names: Sequence[str]) -> 
     )
     found = arrange_labels(truth, tags, names)
     # What the model has never heard of it cannot be right about.
-    return (predicted == (found.Y.toarray() if sp.issparse(found.Y) else found.Y)).all(axis=1) & ~found.touched
+    return (predicted == dense_labels(found.Y)).all(axis=1) & ~found.touched
 
 
 def _cells(y: Any) -> list[Any] | None:
@@ -424,7 +404,7 @@ def _cells(y: Any) -> list[Any] | None:
         return None
     if (isinstance(y, np.ndarray) and y.dtype.kind not in "OUS") or hasattr(y, "columns"):
         return None
-    return [None if _is_missing(cell) else cell for cell in _to_list(y)]
+    return [None if is_missing(cell) else cell for cell in _to_list(y)]
 
 
 def _to_list(y: Any) -> list[Any]:
@@ -435,10 +415,6 @@ def _to_list(y: Any) -> list[Any]:
             except Exception as problem:  # of whichever library: values that Python does not have
                 raise DataError(f"y cannot be read ({' '.join(str(problem).split())})") from problem
     return list(y)
-
-
-def _is_missing(cell: Any) -> bool:
-    return not isinstance(cell, (str, list, tuple, set, frozenset, np.ndarray)) and is_missing(cell)
 
 
 def _in_order(cell: Any) -> list[Any]:

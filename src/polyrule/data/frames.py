@@ -18,14 +18,15 @@ from polyrule.data.columns import (
     UnseenCategories,
     category_text,
     check_finite,
+    check_stored,
     encode_column,
     encode_numbers,
-    infer_column,
+    infer_kind,
     is_missing,
     listing,
     shorten,
 )
-from polyrule.data.dates import DateForms, clear_day, date_features
+from polyrule.data.dates import POINTS, DateForms, arranged, day_of, with_parts
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
@@ -35,19 +36,8 @@ Others = Literal["refuse", "skip"]
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
 """Columns whose numbers, or numbers of categories, are exact as float32."""
 _NUMBERS: dict[Any, Any] = {
-    kind: np.dtype(kind.__name__.lower())
-    for kind in (
-        nw.Float64,
-        nw.Float32,
-        nw.Int64,
-        nw.Int32,
-        nw.Int16,
-        nw.Int8,
-        nw.UInt64,
-        nw.UInt32,
-        nw.UInt16,
-        nw.UInt8,
-    )
+    getattr(nw, name): np.dtype(name.lower())
+    for name in ("Float64", "Float32", "Int64", "Int32", "Int16", "Int8", "UInt64", "UInt32", "UInt16", "UInt8")
 }
 """Types of numbers that NumPy has, too."""
 _NARROW_NUMBERS = tuple(np.dtype(name) for name in ("float16", "float32", "int8", "int16", "uint8", "uint16"))
@@ -109,16 +99,16 @@ def frame_to_table(
         return pandas_sparse
     frame = open_frame(data)
     names = column_names(frame)
-    known: Sequence[Feature | None]
-    if features is not None:
-        order = match_names(names, [feature.column for feature in features], others)
-        known = features
-    else:
-        parts = {j: date_features(name) for j, name in enumerate(names) if _holds_dates(frame[:, j])}
-        order = [j for j in range(len(names)) for _ in parts.get(j, ("",))]
-        known = [part for j in range(len(names)) for part in parts.get(j, (None,))]
-        check_distinct([f.name if f else names[j] for j, f in zip(order, known, strict=True)], "feature")
-    return _read_columns(frame, order, [(names[j], feature) for j, feature in zip(order, known, strict=True)], unseen)
+    if features is None:
+        found = [(name, _date(name) if _holds_dates(frame[:, j]) else None) for j, name in enumerate(names)]
+        return with_parts(_read_columns(frame, range(len(names)), found, unseen))
+    known = {feature.column: _date(feature.column) if feature.is_dated else feature for feature in features}
+    order = match_names(names, list(known), others)
+    return arranged(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
+
+
+def _date(name: str) -> Feature:
+    return Feature(name, "date")
 
 
 def _read_columns(
@@ -231,9 +221,8 @@ def _encode_series(
         return feature, encode_column(values, feature, unseen)
     if dtype == nw.Object or dtype == nw.Unknown:
         objects = python_values(series)
-        if feature is None and all(is_missing(value) for value in objects):
-            return Feature(name), np.full(len(objects), np.nan)
-        return infer_column(objects, name) if feature is None else (feature, encode_column(objects, feature, unseen))
+        feature = infer_kind(objects, name) if feature is None else feature
+        return feature, encode_column(objects, feature, unseen)
     raise DataError(
         f"column {name!r} holds {dtype} values, which rules cannot test; "
         "drop the column or turn it into numbers or text first"
@@ -264,7 +253,7 @@ def _holds_dates(series: nw.Series[Any]) -> bool:
             DataWarning,
             stacklevel=depth_of_caller(),
         )
-    return bool(known) and not unclear and all(clear_day(value) is not None for value in known)
+    return bool(known) and not unclear and all(day_of(value, POINTS) is not None for value in known)
 
 
 def _is_ordered(series: nw.Series[Any]) -> bool:
@@ -307,7 +296,8 @@ def _pandas_sparse(data: Any) -> Table | None:
     dtypes = data.dtypes
     if not all(type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes):
         return None
-    return Table.from_array(sp.csc_array(data.sparse.to_coo()), [Feature(name) for name in column_names(data)])
+    features = [Feature(name) for name in column_names(data)]
+    return check_stored(Table.from_array(sp.csc_array(data.sparse.to_coo()), features))
 
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:

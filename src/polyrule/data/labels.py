@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Array, Bools, Bytes
-from polyrule.data.columns import is_missing, listing, shorten
+from polyrule.data.columns import counted, is_missing, listing, parse_number, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import as_array
@@ -49,6 +49,15 @@ def require_known(truth: Any, what: str) -> None:
     """Refuse a label matrix with unknown labels where something needs every label."""
     if has_unknown(truth):
         raise DataError(f"{what} needs every label to be known; leave out the examples whose label is missing")
+
+
+def dense_labels(truth: Any) -> Bytes:
+    """Return a label matrix, which may be sparse, as an array in C order.
+
+    >>> dense_labels(sp.csr_array([[0, 1]], dtype=np.uint8))
+    array([[0, 1]], dtype=uint8)
+    """
+    return np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
 
 
 def to_labels(
@@ -131,13 +140,22 @@ def _check_array(array: Array, names: tuple[str, ...], unknown: bool = False) ->
 def _truth(value: Any, name: str, row: int, unknown: bool) -> int:
     if unknown and (is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_TRUTH)):
         return UNKNOWN
+    truth = truth_of(value)
+    if truth is None:
+        raise _not_a_label(value, name, row)
+    return truth
+
+
+def truth_of(value: Any) -> int | None:
+    """Return whether a label is present, 1 or 0, by a value or a word; None where that says neither.
+
+    >>> truth_of("Yes"), truth_of("0.0"), truth_of(True), truth_of("perhaps"), truth_of(2)
+    (1, 0, 1, None, None)
+    """
     if isinstance(value, str):
-        known = TRUTH.get(value.strip().lower())
-        if known is not None:
-            return known
-    elif isinstance(value, (bool, int, float, np.generic)) and value in (0, 1):
-        return int(value)
-    raise _not_a_label(value, name, row)
+        word = value.strip().lower()
+        value = TRUTH.get(word, parse_number(word))
+    return int(value) if isinstance(value, (bool, int, float, np.generic)) and value in (0, 1) else None
 
 
 def _not_a_label(value: Any, name: str, row: int) -> DataError:
@@ -159,8 +177,7 @@ def tag_mark(value: Any) -> str | None:
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
-    matrix = sp.coo_array(check_sparse(Y, "Y"))
-    matrix = sp.csr_array(matrix)  # a new matrix: the caller's is never sorted or thinned in place
+    matrix = sp.csr_array(sp.coo_array(check_sparse(Y, "Y")))  # new: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])
     if unknown and matrix.data.dtype.kind == "f":
@@ -241,11 +258,9 @@ class LabelMatrix(np.ndarray):
             key = tuple(part for part in key if part is not Ellipsis)
             if any(part is None for part in key) or len(key) > 2:
                 return None
-            if len(key) == 2 and isinstance(key[0], slice):
-                names = names[key[1]]
-            elif len(key) == 2 and not isinstance(key[1], slice):
-                return None
-            elif len(key) == 2:
+            if len(key) == 2:
+                if not any(isinstance(part, slice) for part in key):
+                    return None
                 names = names[key[1]]
         elif isinstance(key, np.ndarray) and key.ndim != 1:
             return None
@@ -276,9 +291,6 @@ class LabelMatrix(np.ndarray):
         return LabelMatrix.of, (np.asarray(self), self.names)
 
 
-_MOST_NAMED = 5  # strange labels, in a warning
-
-
 @dataclass(frozen=True, eq=False)
 class Arranged:
     """Labels in a model's order."""
@@ -300,9 +312,7 @@ class Arranged:
         if self.lacking:
             said.append(f"no example has the label(s) {listing(self.lacking)} of the model, which count as absent")
         if self.strange:
-            shown = ", ".join(f"{shorten(name)} ({count})" for name, count in [*self.strange.items()][:_MOST_NAMED])
-            more = f" and {len(self.strange) - _MOST_NAMED} more" if len(self.strange) > _MOST_NAMED else ""
-            said.append(f"the model does not know the label(s) {shown}{more}, {outcome}")
+            said.append(f"the model does not know the label(s) {counted(self.strange)}, {outcome}")
         if said:
             warnings.warn(f"{source}: {'; '.join(said)}", DataWarning, stacklevel=depth_of_caller())
         return self

@@ -45,6 +45,11 @@ class LabelChoice:
     parents: dict[str, str] = field(default_factory=dict)
 
 
+def is_auto(spec: Any) -> bool:
+    """Whether a specification of labels leaves it to the file."""
+    return isinstance(spec, str) and spec == "auto"
+
+
 def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> LabelChoice:
     """Find the columns a specification means; see the module's table for texts. `what` is the option's name in
     messages.
@@ -73,7 +78,7 @@ def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> Lab
         choice = LabelChoice([columns.position(item) for item in items])
     else:
         raise OptionError(f"{what} must be text, a list of names, a pattern or a range, not {shorten(spec)}")
-    if not choice.positions and spec != [] and spec != ():
+    if not choice.positions and not (isinstance(spec, (list, tuple)) and not spec):
         raise DataError(f"{what}: {shorten(spec)} matches no column; the columns are {listing(names)}")
     if len(set(choice.positions)) != len(choice.positions):
         twice = next(j for j in choice.positions if choice.positions.count(j) > 1)

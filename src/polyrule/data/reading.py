@@ -13,7 +13,7 @@ import numpy as np
 
 from polyrule.data.assemble import Assembler, Layout, undeclared
 from polyrule.data.dataset import Dataset
-from polyrule.data.dates import arranged, day_written, with_parts
+from polyrule.data.dates import arranged, day_of, with_parts
 from polyrule.data.formats.arff import ArffReader
 from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
@@ -23,6 +23,7 @@ from polyrule.data.formats.libsvm import LibsvmReader
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.formats.xlsx import Workbook, XlsxReader
+from polyrule.data.labelspec import is_auto
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
@@ -125,7 +126,7 @@ def read(
     [[1, 0], [0, 1]]
     """
     if label_file is not None:
-        if labels not in ("auto", None) or tags is not None:
+        if not (labels is None or is_auto(labels)) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
     roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)
@@ -161,13 +162,13 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
         raise OptionError(f"rows must be at least 1, got {rows}")
     opened = _Opened.with_options(path, options)
     reader, layout = opened.reader, _settled_layout(opened)
-    assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
+    assembler = Assembler(layout, opened.name, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
         whole = _with_dates(assembler.dataset(), opened.roles)
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
-    _warn(layout, reader.name)
+    _warn(layout)
 
 
 def column_names(path: Any, **options: Any) -> list[str]:
@@ -257,21 +258,21 @@ def _read_whole(opened: _Opened) -> Dataset:
 
 def _pass(opened: _Opened) -> Dataset:
     reader, layout = opened.reader, opened.layout()
-    assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
+    assembler = Assembler(layout, opened.name, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
-    _warn(layout, reader.name)
+    _warn(layout)
     made = assembler.dataset()
     if layout.tags is not None and layout.tags_column is not None and layout.tags.strange is None:
         warn_about_tags(made.label_names, layout.tags.separator, reader.name, layout.columns[layout.tags_column].name)
     return _with_dates(made, opened.roles)
 
 
-def _warn(layout: Layout, name: str) -> None:
+def _warn(layout: Layout) -> None:
     """Say once what a model, or a list of labels, does not know."""
-    layout.unseen.warn(name)
+    layout.unseen.warn(layout.file)
     if layout.tags is not None and layout.tags.strange is not None:
-        warn_about_strange_tags(layout.tags.strange, name)
+        warn_about_strange_tags(layout.tags.strange, layout.file)
 
 
 def _with_dates(data: Dataset, roles: Roles) -> Dataset:
@@ -297,10 +298,9 @@ def _settled_layout(opened: _Opened) -> Layout:
             if encoder.kind == "nominal" and not encoder.frozen:
                 if isinstance(block, SparseBlock):
                     raise undeclared(reader.name, encoder.name)
-                encoder.encode(block.cells[j], Place(reader.name, encoder.name, block.lines, reader.unit))
-        if layout.tags is not None:
-            omitted = "" if layout.tags_column is None else layout.columns[layout.tags_column].omitted
-            layout.tags.learn(block, layout.tags_column, omitted, reader.name, reader.unit)
+                encoder.encode(block.cells[j], layout.place(j, block.lines))
+        if layout.tags is not None and (cells := layout.tag_cells(block)) is not None:
+            layout.tags.learn(cells, layout.place(layout.tags_column, block.lines))
     for encoder in layout.encoders.values():
         encoder.freeze()
     if layout.tags is not None:
@@ -322,7 +322,7 @@ def _settle_kinds(reader: Reader) -> None:
                 fits = not isinstance(parse_numbers(cells), int)
             else:
                 form = reader.columns[j].date_form
-                fits = all(cell is None or day_written(cell, form) is not None for cell in cells)
+                fits = all(cell is None or day_of(cell, form) is not None for cell in cells)
             if not fits:
                 _refuse_other_style(reader, j, cells, block.lines)
                 textual.add(j)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.errors import PolyruleError
 
 if TYPE_CHECKING:
@@ -107,14 +108,15 @@ def html_dataset(data: Dataset) -> str:
     rows, columns = data.X.shape
     shown = data.X.features[:MOST_COLUMNS]
     some = np.asarray(data.X[: min(rows, MOST_ROWS)])
-    labels = data.Y[: min(rows, MOST_ROWS)]
-    present = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)
+    labels = dense_labels(data.Y[: min(rows, MOST_ROWS)])
     lines = []
     for number, values in enumerate(some):
         name = str(number) if data.row_ids is None else data.row_ids[number]
         cells = [_cell(feature, value) for feature, value in zip(shown, values, strict=False)]
-        there = ", ".join(data.label_names[at] for at in np.flatnonzero(present[number]))
-        lines.append([name, *cells, *(["…"] if columns > len(shown) else []), there or "none"])
+        there = [data.label_names[at] for at in np.flatnonzero(labels[number] == 1)]
+        if unknown := int((labels[number] == UNKNOWN).sum()):
+            there.append(f"{unknown} unknown")
+        lines.append([name, *cells, *(["…"] if columns > len(shown) else []), ", ".join(there) or "none"])
     head = ["", *(feature.name for feature in shown), *(["…"] if columns > len(shown) else []), "labels"]
     counts = f"{rows} examples, {columns} features, {len(data.label_names)} labels"
     return html_table(head, lines, above=[f"{data.name}: {counts}"])

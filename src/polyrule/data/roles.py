@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from polyrule.data.assemble import Layout
 from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
-from polyrule.data.labelspec import LabelChoice, choose_columns, names_file
+from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
@@ -64,7 +66,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     reserved = {j for j in taken.values() if j is not None}
     if clash := reserved & set(labels.positions):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
-    dropped = set(choose_columns(roles.drop, names, "drop").positions) if _given(roles.drop) else set()
+    dropped = _declared(roles.drop, names, "drop")
     labels.positions = [j for j in labels.positions if j not in dropped]
     taken_up = dropped | reserved | set(labels.positions)
     free = [j for j in range(len(columns)) if j not in taken_up]
@@ -76,6 +78,8 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     if labels.parents:
         info["label_parents"] = labels.parents
     return Layout(
+        file=reader.name,
+        unit=reader.unit,
         columns=columns,
         features=list(encoders),
         labels=labels.positions,
@@ -90,10 +94,6 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     )
 
 
-def _given(spec: Any) -> bool:
-    return spec is not None and not (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0)
-
-
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
     if spec is None:
         return None
@@ -106,7 +106,7 @@ def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
 def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagCollector | None:
     """Labels by name instead of by column: from a column of tags, or from a format that lists them."""
     if tags_column is not None:
-        known = None if roles.labels is None or roles.labels == "auto" else _vocabulary(roles.labels)
+        known = None if roles.labels is None or is_auto(roles.labels) else _vocabulary(roles.labels)
         separator = roles.tag_separator
         if separator is None:
             first = next(iter(reader.blocks([False] * len(reader.columns))), None)
@@ -114,7 +114,7 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
         return TagCollector(separator, known, None if known is None else Counter())
     if not reader.hints.lists_labels or roles.labels is None:
         return None
-    if isinstance(roles.labels, str) and roles.labels == "auto":
+    if is_auto(roles.labels):
         return TagCollector(",", reader.hints.label_names)
     return TagCollector(",", _vocabulary(roles.labels))
 
@@ -122,7 +122,7 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
 def _vocabulary(labels: Any) -> list[str]:
     """Names of labels that do not stand in columns of their own."""
     names = labels.split(",") if isinstance(labels, str) else labels
-    if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+    if isinstance(names, (list, tuple, np.ndarray)) and all(isinstance(name, str) for name in names):
         found = [name.strip() for name in names]
         check_distinct(found, "label")
         return found
@@ -132,7 +132,7 @@ def _vocabulary(labels: Any) -> list[str]:
 def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
     if roles.labels is None:
         return LabelChoice([])
-    if not isinstance(roles.labels, str) or roles.labels != "auto":
+    if not is_auto(roles.labels):
         return choose_columns(roles.labels, names, "labels")
     listed = _label_list_beside(source)
     if listed is not None:
@@ -156,7 +156,7 @@ def _label_list_beside(source: Source) -> Any:
 
 
 def _meka(reader: Reader, names: list[str]) -> LabelChoice:
-    count = reader.hints.meka or 0
+    count, every = reader.hints.meka or 0, list(range(len(names)))
     if reader.hints.filtered_after_meka:
         raise DataError(
             f"{reader.name}: the relation name says -C {count}, but a Weka filter was applied afterwards, so the "
@@ -164,9 +164,7 @@ def _meka(reader: Reader, names: list[str]) -> LabelChoice:
         )
     if count == 0 or abs(count) > len(names):
         raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
-    if count > 0:
-        return LabelChoice(list(range(count)))
-    return LabelChoice(list(range(len(names) + count, len(names))))
+    return LabelChoice(every[:count] if count > 0 else every[count:])
 
 
 def _encoders(
@@ -204,21 +202,19 @@ def _ordinal(given: Mapping[str, Sequence[str]] | None, names: list[str]) -> dic
 
 
 def _declared(spec: Any, names: list[str], option: str) -> set[int]:
-    return set(choose_columns(spec, names, option).positions) if _given(spec) else set()
+    """Positions of the columns that an option names, none where it is empty."""
+    if spec is None or (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0):
+        return set()
+    return set(choose_columns(spec, names, option).positions)
 
 
 def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:
-    tentative = column.kind == "auto"
     if date and column.kind != "mixed":
         return Encoder(column.name, "date", date_form=column.date_form)
-    if nominal:
+    if nominal or (column.kind == "nominal" and not numeric):
         return Encoder(column.name, "nominal", column.categories)
-    if numeric or column.kind == "numeric":
-        return Encoder(column.name, "numeric")
-    if tentative:
-        return Encoder(column.name, "numeric", tentative=True)
-    if column.kind == "nominal":
-        return Encoder(column.name, "nominal", column.categories)
+    if numeric or column.kind in ("numeric", "auto"):
+        return Encoder(column.name, "numeric", tentative=column.kind == "auto" and not numeric)
     if column.kind in ("date", "auto-date"):
         return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
     if column.kind == "mixed":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -298,6 +298,31 @@ class Table:
         if self.is_sparse:
             return Table.from_array(sp.hstack([values, sp.csc_array(more)], format="csc"), every)
         return Table(np.asfortranarray(np.hstack([values, more])), every)
+
+    def rearranged(
+        self, order: Sequence[int], features: Sequence[Feature], changed: Mapping[int, Floats] | None = None
+    ) -> Table:
+        """Return a table of the columns in `order`, described by `features`; the values of some may be `changed`.
+
+        Examples
+        --------
+        >>> table = Table.from_array([[1.0, 2.0], [3.0, 4.0]])
+        >>> table.rearranged([1, 0], [Feature("b"), Feature("a")], {1: np.array([9.0, np.nan])}).values
+        array([[ 2.,  9.],
+               [ 4., nan]])
+        """
+        values, changed = self.values[:, order], changed or {}
+        if self.is_sparse:
+            if changed:
+                columns = {j: sp.csc_array(column.reshape(-1, 1)) for j, column in changed.items()}
+                values = sp.hstack([columns.get(j, values[:, [j]]) for j in range(len(features))], format="csc")
+            return Table.from_array(values, features)
+        if changed:
+            dtype = values.dtype if values.dtype.kind == "f" else np.float64  # a missing value is no integer
+            values = np.array(values, dtype=dtype, order="F")
+        for j, column in changed.items():
+            values[:, j] = column
+        return Table(values, tuple(features))
 
     def emptied(self, kept: Bools) -> Table:
         """Return the table with the other columns emptied, so that nothing can be learned from them."""

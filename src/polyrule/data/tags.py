@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.data.columns import shorten
-from polyrule.data.formats.blocks import Block, SparseBlock
+from polyrule.data.columns import counted, shorten
 from polyrule.data.formats.encoders import Place
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller
 
@@ -67,10 +66,8 @@ def warn_about_strange_tags(strange: Counter[str], source: str) -> None:
     """Say how often tags occurred that are no labels, and which."""
     if not strange:
         return
-    shown = ", ".join(f"{shorten(tag)} ({count})" for tag, count in strange.most_common(5))
-    more = f" and {len(strange) - 5} more" if len(strange) > 5 else ""
     warnings.warn(
-        f"{source}: {strange.total()} tag(s) are none of the labels and left out: {shown}{more}",
+        f"{source}: {strange.total()} tag(s) are none of the labels and left out: {counted(strange)}",
         DataWarning,
         stacklevel=depth_of_caller(),
     )
@@ -112,7 +109,7 @@ class TagCollector:
     ) -> None:
         if not separator:
             raise OptionError("tag_separator must be at least one character")
-        self._separator = separator
+        self.separator = separator
         self._known = None if known is None else tuple(known)
         self.strange = strange
         self._clear()
@@ -145,40 +142,35 @@ class TagCollector:
         return len(self._tags)
 
     @property
-    def separator(self) -> str:
-        """What separates tags."""
-        return self._separator
-
-    @property
     def is_known(self) -> bool:
         """Whether the labels are fixed before the first row."""
         return self._known is not None
 
-    def learn(self, block: Block, column: int | None, omitted: str, file: str, unit: str) -> None:
-        """Take in the tags of a block only to know which there are."""
+    def learn(self, cells: Sequence[Any], place: Place) -> None:
+        """Take in the cells of some rows only to know which tags there are."""
         if self.is_known:
             return
-        listed = block.tags if isinstance(block, SparseBlock) else None
-        cells = listed if column is None else block.column(column, omitted)
-        if cells is not None:
-            self.add(cells, Place(file, "labels", block.lines, unit))
+        self.add(cells, place)
         self._rows, self._tags, self._count = [], [], 0
 
     def freeze(self) -> None:
         """Fix the labels seen so far."""
         if self._known is None:
-            self._known = tuple(sorted(self._index, key=_natural))
+            self._known = self._sorted()
         self._clear()
 
     def matrix(self) -> tuple[Any, tuple[str, ...]]:
         """Return labels and their names for the rows since the last call."""
-        names = self._known if self._known is not None else tuple(sorted(self._index, key=_natural))
+        names = self._known if self._known is not None else self._sorted()
         rank = {name: code for code, name in enumerate(names)}
         order = np.array([rank[name] for name in self._index], dtype=np.int64)
-        entries = (np.array(self._rows, dtype=np.int64), order[np.array(self._tags, dtype=np.int64)])
-        made = label_matrix(entries[0], entries[1], self._count, len(names))
+        columns = order[np.array(self._tags, dtype=np.int64)]
+        made = label_matrix(np.array(self._rows, dtype=np.int64), columns, self._count, len(names))
         self._clear()
         return made, names
+
+    def _sorted(self) -> tuple[str, ...]:
+        return tuple(sorted(self._index, key=_natural))
 
     def _split(self, cell: Any, row: int, place: Place) -> list[str]:
         if cell is None:
@@ -186,9 +178,9 @@ class TagCollector:
         if isinstance(cell, (list, tuple)):
             tags = cell
         elif isinstance(cell, str):
-            tags = cell.split(self._separator)
+            tags = cell.split(self.separator)
         else:
-            raise place.error(row, f"expected tags separated by {self._separator!r}, found {shorten(cell)}")
+            raise place.error(row, f"expected tags separated by {self.separator!r}, found {shorten(cell)}")
         if not all(isinstance(tag, str) for tag in tags):
             raise place.error(row, f"every tag must be text, found {shorten(cell)}")
         stripped = [tag.strip() for tag in tags]
@@ -196,6 +188,7 @@ class TagCollector:
 
 
 def _natural(tag: str) -> tuple[int, int, str]:
+    """The order of labels: whole numbers by value, then text."""
     is_number = tag.isascii() and tag.isdigit() and len(tag) < 19
     return (0, int(tag), tag) if is_number else (1, 0, tag)
 

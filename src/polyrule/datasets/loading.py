@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -170,9 +170,7 @@ def _without(data: Dataset, drop: Any) -> Dataset:
         return data
     gone = set(choose_columns(drop, data.feature_names, "drop").positions)
     kept = [j for j in range(len(data.features)) if j not in gone]
-    values: Any = data.X.values
-    X = Table.from_array(values[:, kept], [data.features[j] for j in kept])
-    return Dataset(X, data.Y, data.label_names, data.name, data.row_ids, data.weights, data.info)
+    return replace(data, X=data.X.rearranged(kept, [data.features[j] for j in kept]))
 
 
 EMOTIONS_LABELS = 6

@@ -57,11 +57,10 @@ def sites() -> tuple[str, ...]:
 def download(known: Entry, progress: Progress | None = None) -> Path:
     """Fetch the files of a data set into the cache from the first site that has them all."""
     folder = cache_folder() / known.name
-    files = [f"{known.name}.xml", f"{known.name}-test.arff", f"{known.name}-train.arff"]
     problems = []
     for pattern in sites():
         try:
-            for file in files:
+            for file in _files(known):
                 if not (folder / file).is_file():
                     fetch(pattern.format(name=known.name, file=file), folder / file, progress)
             return folder
@@ -73,8 +72,12 @@ def download(known: Entry, progress: Progress | None = None) -> Path:
 
 def discard(folder: Path, known: Entry) -> None:
     """Remove the complete files of a data set from the cache; cut-off downloads stay to be resumed."""
-    for file in (f"{known.name}.xml", f"{known.name}-test.arff", f"{known.name}-train.arff"):
+    for file in _files(known):
         (folder / file).unlink(missing_ok=True)
+
+
+def _files(known: Entry) -> tuple[str, ...]:
+    return f"{known.name}.xml", f"{known.name}-test.arff", f"{known.name}-train.arff"
 
 
 def checksum(data: Dataset) -> str:
@@ -160,6 +163,9 @@ def fetch(url: str, target: Path, progress: Progress | None = None, largest: int
                 _transfer(url, part, progress, largest)
                 break
             except urllib.error.HTTPError as problem:
+                if problem.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and attempt < ATTEMPTS:
+                    part.unlink()  # it was whole already, or is too long: there is nothing to go on with
+                    continue
                 raise Unreachable(f"{url}: the server answered {problem.code} {problem.reason}") from problem
             except (OSError, http.client.HTTPException) as problem:
                 _log.info("download of %s failed (attempt %d): %s", url, attempt, problem)

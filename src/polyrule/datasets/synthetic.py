@@ -324,7 +324,8 @@ def recovery(
     matched: set[int] = set()
     for head, covered in targets:
         scores = [
-            _overlap(covered, other) if _same_head(head, other_head, whole_head) else 0.0 for other_head, other in found
+            _overlap(covered, other) if (head == other_head if whole_head else head & other_head) else 0.0
+            for other_head, other in found
         ]
         best = int(np.argmax(scores)) if scores else -1
         matches.append(best if best >= 0 and scores[best] >= agreement else None)
@@ -333,10 +334,6 @@ def recovery(
     return Recovery(
         tuple(matches), len(matched) / len(found) if found else 0.0, hits / len(targets) if targets else 0.0
     )
-
-
-def _same_head(one: frozenset[tuple[int, int]], other: frozenset[tuple[int, int]], whole: bool) -> bool:
-    return one == other if whole else bool(one & other)
 
 
 def _overlap(one: Bools, other: Bools) -> float:

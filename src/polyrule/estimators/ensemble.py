@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
-from polyrule.data.labels import require_known
+from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import Callback, LearnOptions, Teaching
@@ -292,8 +292,7 @@ def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
     if isinstance(training.table, Packed):
         return unpack(training.table)
     require_known(training.truth, "an ensemble of rules")
-    truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
-    return training.table, truth.astype(np.uint8, copy=False), training.weights
+    return training.table, dense_labels(training.truth), training.weights
 
 
 def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:

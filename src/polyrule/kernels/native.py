@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.examples import LARGEST_TOTAL
-from polyrule.data.labels import UNKNOWN, has_unknown
+from polyrule.data.labels import UNKNOWN, dense_labels, has_unknown
 from polyrule.data.table import Table, as_kept
 from polyrule.errors import OptionError
 from polyrule.heads.bounding import bound_heads
@@ -95,7 +95,7 @@ class NativeEngine:
         form = _exact_form(objective, len(table), truth.shape[1], int(weights.sum()))
         whole = truth
         if known is None and has_unknown(truth):
-            dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth)
+            dense = dense_labels(truth)
             truth, known = dense == 1, np.ascontiguousarray(dense < UNKNOWN, dtype=np.uint8)
         if native is None or form is None:
             raise OptionError(f"the compiled kernels cannot optimise {objective} here; use kernels='reference'")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Ints
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.kernels.cuts import Batch, CutFinder
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
@@ -52,9 +52,8 @@ class ReferenceEngine(Growth[RowNode]):
         options: GrowOptions,
         n_jobs: int = 1,
     ) -> None:
-        dense = truth.toarray() if sp.issparse(truth) else truth
         full = objective.scope == "full"
-        self.state = TrainingState(np.ascontiguousarray(dense, dtype=np.uint8), weights, objective.negative, full)
+        self.state = TrainingState(dense_labels(truth), weights, objective.negative, full)
         self._cuts = CutFinder(table, self.state, options.label_conditions)
         super().__init__(truth.shape[1], objective, options, Judge(self.state, objective))
 

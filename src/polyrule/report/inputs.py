@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Bytes
 from polyrule.data import Dataset, Feature, Table, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
-from polyrule.data.labels import UNKNOWN, LabelMatrix, arrange_labels
+from polyrule.data.labels import UNKNOWN, LabelMatrix, arrange_labels, dense_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 from polyrule.model.narrowing import names_in_rules
@@ -197,7 +196,7 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
         title,
         data.name,
         to_table(data.X, model.features),
-        np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else np.asarray(truth), dtype=np.uint8),
+        dense_labels(truth),
         data.row_ids,
         data.weights is not None,
     )

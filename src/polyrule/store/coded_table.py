@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,15 +134,20 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     codes = np.empty((len(packed.features), rows), dtype=code_type(max(map(len, packed.bins))))
     truth = np.empty((rows, labels), dtype=np.uint8)
     weights = np.ones(rows, dtype=np.int64)
-    start = 0
-    for block in packed.blocks:
-        own = slice(start, start + len(block))
+    for own, block in _placed(packed):
         codes[:, own] = block.codes
         truth[own] = unpacked_labels(block.truth, labels)
         if block.weights is not None:
             weights[own] = block.weights
-        start = own.stop
     return CodedTable(codes.T, packed.features, packed.bins), truth, weights
+
+
+def _placed(packed: Packed) -> Iterator[tuple[slice, Block]]:
+    """Blocks, each with the rows of the whole that it holds."""
+    start = 0
+    for block in packed.blocks:
+        yield slice(start, start + len(block)), block
+        start += len(block)
 
 
 def unpacked_labels(words: Words, labels: int) -> Bytes:
@@ -158,12 +163,9 @@ def unpacked_labels(words: Words, labels: int) -> Bytes:
 def unpack_values(packed: Packed) -> Table:
     """Read the original values of all blocks into memory, where they were kept beside the codes."""
     values = np.empty((len(packed.features), len(packed)))
-    start = 0
-    for block in packed.blocks:
+    for own, block in _placed(packed):
         if block.values is None:
             raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
-        own = slice(start, start + len(block))
         for j in range(len(packed.features)):
             values[j, own] = block.values[j]
-        start = own.stop
     return Table(values.T, packed.features)

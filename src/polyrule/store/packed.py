@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, overload
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Array, Floats, Ints, Words
-from polyrule.data.labels import require_known
+from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Feature, Table
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
@@ -179,7 +178,7 @@ def label_words(truth: Any) -> Words:
     step = max(1, (1 << 24) // max(1, labels))
     for start in range(0, rows, step):
         part = truth[start : start + step]
-        dense = part.toarray() if sp.issparse(part) else np.asarray(part)
-        bits = np.packbits(dense.astype(bool), axis=1, bitorder="little")
+        dense = dense_labels(part)
+        bits = np.packbits(dense, axis=1, bitorder="little")
         packed[start : start + len(dense), : bits.shape[1]] = bits
     return packed.view("<u8").astype(np.uint64, copy=False)

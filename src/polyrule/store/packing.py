@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,32 +101,11 @@ def pack(
         return Store(target)
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """What the first passes find out: features, labels, and where the bins of numeric features end."""
-
-    features: tuple[Feature, ...]
-    labels: tuple[str, ...]
-    bins: tuple[Bins, ...]
-
-    @property
-    def codes(self) -> str:
-        """Type of a code."""
-        return np.dtype(code_type(max(map(len, self.bins)))).str
-
-    def header(self, lows: list[Floats], blocks: list[BlockRecord]) -> Header:
-        """Return the header of some blocks, given the least value of every bin."""
-        bins = tuple(
-            of_column if feature.is_nominal else Bins(low, of_column.highs)
-            for feature, of_column, low in zip(self.features, self.bins, lows, strict=True)
-        )
-        return Header(self.features, bins, self.labels, self.codes, tuple(blocks))
-
-    @classmethod
-    def of(cls, features: tuple[Feature, ...], labels: tuple[str, ...], cuts: list[Floats]) -> _Plan:
-        """Make the bins."""
-        ends = zip(features, cuts, strict=True)
-        return cls(features, labels, tuple(nominal_bins(f) if f.is_nominal else Bins(cut, cut) for f, cut in ends))
+def _planned(features: tuple[Feature, ...], labels: tuple[str, ...], cuts: list[Floats]) -> Header:
+    """What the first passes find out: a header without blocks, of whose bins only the upper ends are known."""
+    ends = zip(features, cuts, strict=True)
+    bins = tuple(nominal_bins(feature) if feature.is_nominal else Bins(cut, cut) for feature, cut in ends)
+    return Header(features, bins, labels, np.dtype(code_type(max(map(len, bins)))).str, ())
 
 
 class _Packer:
@@ -146,6 +125,14 @@ class _Packer:
         self._encode()
         self._finish()
 
+    def _header(self, blocks: list[BlockRecord]) -> Header:
+        """Return the header of some blocks, with the least value of every bin that was found so far."""
+        bins = tuple(
+            of_column if feature.is_nominal else Bins(low, of_column.highs)
+            for feature, of_column, low in zip(self.plan.features, self.plan.bins, self.lows, strict=True)
+        )
+        return replace(self.plan, bins=bins, blocks=tuple(blocks))
+
     def _ends(self) -> list[Floats]:
         """Upper ends of the bins whose lower ends have to be found."""
         plan = self.plan
@@ -155,7 +142,7 @@ class _Packer:
 
     # -- the plan: features and cuts -------------------------------------------------------------------------------
 
-    def _known_plan(self) -> _Plan | None:
+    def _known_plan(self) -> Header | None:
         """Return the plan of an interrupted packing of the same source; one that is spoilt is as good as none."""
         place = self.folder / PLAN
         try:
@@ -165,13 +152,13 @@ class _Packer:
                 return None
             features = tuple(read_feature(node) for node in members["features"])
             cuts = [node.numbers() for node in members["cuts"]]
-            plan = _Plan.of(features, tuple(node.text() for node in members["labels"]), cuts)
+            plan = _planned(features, tuple(node.text() for node in members["labels"]), cuts)
         except (OSError, ValueError):
             return None
         logger.info("%s: going on with an interrupted packing", self.folder)
         return plan
 
-    def _make_plan(self) -> _Plan:
+    def _make_plan(self) -> Header:
         with writing(self.folder):
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir()
@@ -195,7 +182,7 @@ class _Packer:
             for piece in self.pieces.read(features):
                 look(piece)
             finder.end_of_pass()
-        plan = _Plan.of(features, labels, finder.cuts)
+        plan = _planned(features, labels, finder.cuts)
         records = [feature_record(feature) for feature in features]
         cuts = [cut.tolist() for cut in finder.cuts]
         _write_json(self.folder / PLAN, {"key": self.key, "features": records, "labels": list(labels), "cuts": cuts})
@@ -240,8 +227,7 @@ class _Packer:
         try:
             root = Node(parse(place.read_text(encoding="utf-8"), str(place), "block"), str(place))
             members = root.fields(("block", "lows"))
-            header = self.plan.header(self.lows, [])
-            record = read_block(members["block"], header.shape)
+            record = read_block(members["block"], self.plan.shape)
             lows = [
                 np.array([np.inf if low.value is None else low.number() for low in node]) for node in members["lows"]
             ]
@@ -249,7 +235,7 @@ class _Packer:
                 found = np.isfinite(low)
                 if len(low) != len(ends) or (Bins(ends, ends).codes(low)[found] != np.flatnonzero(found)).any():
                     return None
-            StoredBlocks(self.folder, self.plan.header(self.lows, [*self.blocks, record]))[index]
+            StoredBlocks(self.folder, self._header([*self.blocks, record]))[index]
         except (OSError, ValueError):
             return None
         return record, lows
@@ -283,7 +269,7 @@ class _Packer:
     def _finish(self) -> None:
         if self.pieces.identity() != self.identity or any(np.isinf(low).any() for low in self.lows):
             raise self._changed()
-        header = self.plan.header(self.lows, self.blocks)
+        header = self._header(self.blocks)
         if header.weight > MOST_WEIGHT:
             raise DataError(f"the weights add up to {header.weight}; a store holds at most {MOST_WEIGHT}")
         write_bytes(self.folder / HEADER, header.text.encode())

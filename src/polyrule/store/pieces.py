@@ -13,9 +13,9 @@ import numpy as np
 from polyrule.arrays import Array
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
-from polyrule.data.frames import is_frame
+from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.labels import to_labels
-from polyrule.data.labelspec import choose_columns
+from polyrule.data.labelspec import choose_columns, is_auto
 from polyrule.data.reading import read_chunks
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
@@ -139,26 +139,22 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
 
 
 def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> Pieces:
-    if labels in ("auto", None):
+    if labels is None or is_auto(labels):
         raise OptionError("say which columns of the frame are labels: labels='y_*', a list of names, ...")
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
         for frame in frames():
-            names = [str(name) for name in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+            opened = open_frame(frame)
+            names = column_names(opened)
             chosen = choose_columns(labels, names).positions
             weight = [] if weights is None else choose_columns([weights], names, "weights").positions
             rest = [j for j in range(len(names)) if j not in chosen and j not in weight]
-            own = None if not weight else np.asarray(_pick(frame, names, weight)[names[weight[0]]], dtype=float)
-            truth, label_names = to_labels(_pick(frame, names, chosen))
-            table = to_table(_pick(frame, names, rest), features)
+            own = None if not weight else np.asarray(opened[:, weight[0]].to_numpy(), dtype=float)
+            truth, label_names = to_labels(opened[:, chosen].to_native())
+            table = to_table(opened[:, rest].to_native(), features)
             yield from _slices(Dataset(table, truth, label_names, "frame", None, own))
 
     return Pieces(read)
-
-
-def _pick(frame: Any, names: list[str], positions: list[int]) -> Any:
-    wanted = [names[j] for j in positions]
-    return frame.select(wanted) if hasattr(frame, "select") and not hasattr(frame, "iloc") else frame[wanted]
 
 
 def _arrow_frames(data: Any) -> Iterator[Any]:

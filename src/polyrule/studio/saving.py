@@ -6,12 +6,12 @@ import csv
 import io
 from collections.abc import Callable
 
+from polyrule.data.labels import dense_labels
 from polyrule.kinds import export, export_onnx
 from polyrule.model.files import dumps
 from polyrule.names import safe_cell
 from polyrule.report import build
 from polyrule.studio.session import Session
-from polyrule.studio.setup import dense
 
 
 def _report(session: Session) -> str:
@@ -27,7 +27,7 @@ def _predictions(session: Session) -> str:
     names = [safe_cell(name) for name in model.label_names]
     writer.writerow(["example", "part", *names, *(f"true {name}" for name in names)])
     for part, data in (("training", train), ("held out", test)):
-        truth = dense(data)
+        truth = dense_labels(data.Y)
         for row, said in enumerate(model.predict(data.X).tolist()):
             own = str(row + 1) if data.row_ids is None else safe_cell(data.row_ids[row])
             known = ["" if value == 2 else int(value) for value in truth[row]]

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Ints
 from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
-from polyrule.data.labels import arrange_labels
+from polyrule.data.labels import arrange_labels, dense_labels
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import ENDINGS, PACKED, unpacked_name
 from polyrule.data.splits import train_test_split
@@ -245,12 +244,7 @@ def check_learnable(data: Dataset) -> None:
 
 def aligned(data: Dataset, names: tuple[str, ...]) -> Dataset:
     """Return data with these labels in this order; one that the data does not have is absent throughout."""
-    found = arrange_labels(dense(data), data.label_names, names)
+    found = arrange_labels(dense_labels(data.Y), data.label_names, names)
     if len(found.lacking) == len(names):
         raise DataError(f"{data.name}: has none of the labels of the training data")
     return replace(data, Y=found.Y, label_names=names)
-
-
-def dense(data: Dataset) -> Any:
-    """Return the labels as a matrix of 0, 1 and 2."""
-    return np.ascontiguousarray(data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y), dtype=np.uint8)

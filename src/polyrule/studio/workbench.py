@@ -11,7 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
-from polyrule.data.labels import has_unknown
+from polyrule.data.labels import dense_labels, has_unknown
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.bodies import check_table
@@ -22,7 +22,6 @@ from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
 from polyrule.report.tally import Covers, Tally, count, first, tally
-from polyrule.studio.setup import dense
 from polyrule.studio.steps import rule_at, said
 
 #: versions whose counts are kept
@@ -188,4 +187,4 @@ def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
 
 
 def _part(key: str, title: str, data: Dataset) -> Part:
-    return Part(key, title, data.name, data.X, dense(data), data.row_ids, data.weights is not None)
+    return Part(key, title, data.name, data.X, dense_labels(data.Y), data.row_ids, data.weights is not None)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.data import Feature, read, read_chunks
+from polyrule.data.columns import parse_number
 from polyrule.data.formats.delimited import MISSING
-from polyrule.data.formats.encoders import parse_number
 from polyrule.errors import DataError, OptionError
 
 NAN = float("nan")

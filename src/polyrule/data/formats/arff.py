@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,59 +21,37 @@ _NUMERIC = {"numeric", "real", "integer"}
 _MEKA = re.compile(r"(?:^|[\s:'\"])-[Cc]\s+(-?\d+)")
 
 
-@dataclass
-class ArffHeader:
-    """What stands before ``@data``."""
-
-    relation: str = ""
-    columns: list[Column] = field(default_factory=list)
-
-    def meka_labels(self) -> int | None:
-        """Number of label columns by MEKA's ``-C n`` in the relation name: the first n, or the last for negative n."""
-        found = _MEKA.search(self.relation)
-        return int(found.group(1)[:10]) if found else None  # ten digits are more than there can be labels
-
-    @property
-    def filtered_after_meka(self) -> bool:
-        """Whether a Weka filter was applied after ``-C n`` was written, so that the columns may have moved."""
-        return "weka.filters" in self.relation
-
-
-def read_header(blocks: Iterator[LineBlock], name: str) -> tuple[ArffHeader, LineBlock]:
-    """Consume blocks up to the ``@data`` line; returns the header and the lines of the last block that follow it."""
-    header = ArffHeader()
-    for block in blocks:
-        start = 0
-        for offset, line in enumerate(block.text.split(b"\n")):
-            end = start + len(line) + 1
-            if _header_line(line, header, name, block.first + offset):
-                return header, LineBlock(block.first + offset + 1, block.text[end:])
-            start = end
-    raise DataError(f"{name}: there is no @data line, so this is not a complete ARFF file")
+def read_header(source: Source) -> tuple[Hints, list[Column], int]:
+    """Return what the header says about the labels, the columns, and the number of the line below ``@data``."""
+    hints, columns = Hints(), list[Column]()
+    for block in line_blocks(source):
+        for number, raw in enumerate(block.text.split(b"\n"), start=block.first):
+            stripped = raw.strip()
+            if not stripped or stripped.startswith(b"%"):
+                continue
+            try:
+                line = uncommented(stripped.decode()).strip()
+                keyword, rest = take_word(line)
+                if keyword.lower() == "@data":
+                    return hints, columns, number + 1
+                if keyword.lower() == "@relation":
+                    hints = _labels_told(take_word(rest)[0] if rest[:1] in ("'", '"') else rest)
+                elif keyword.lower() == "@attribute":
+                    columns.append(_attribute(rest))
+                    if len(columns) > MOST_COLUMNS:
+                        raise ArffSyntaxError(f"there are more than {MOST_COLUMNS} attributes")
+                else:
+                    raise ArffSyntaxError(f"expected @relation, @attribute or @data, found {shorten(line)}")
+            except ArffSyntaxError as problem:
+                raise DataError(f"{source.name}, line {number}: {problem}") from problem
+    raise DataError(f"{source.name}: there is no @data line, so this is not a complete ARFF file")
 
 
-def _header_line(raw: bytes, header: ArffHeader, name: str, number: int) -> bool:
-    """Take in one line; True for ``@data``."""
-    stripped = raw.strip()
-    if not stripped or stripped.startswith(b"%"):
-        return False
-    try:
-        line = uncommented(stripped.decode()).strip()
-        keyword, rest = take_word(line)
-        keyword = keyword.lower()
-        if keyword == "@data":
-            return True
-        if keyword == "@relation":
-            header.relation = take_word(rest)[0] if rest[:1] in ("'", '"') else rest.strip()
-        elif keyword == "@attribute":
-            header.columns.append(_attribute(rest))
-            if len(header.columns) > MOST_COLUMNS:
-                raise ArffSyntaxError(f"there are more than {MOST_COLUMNS} attributes")
-        else:
-            raise ArffSyntaxError(f"expected @relation, @attribute or @data, found {shorten(line)}")
-    except ArffSyntaxError as problem:
-        raise DataError(f"{name}, line {number}: {problem}") from problem
-    return False
+def _labels_told(relation: str) -> Hints:
+    """MEKA's ``-C n`` in the name of a relation: the first n columns are labels, or the last for negative n."""
+    found = _MEKA.search(relation)
+    count = int(found.group(1)[:10]) if found else None  # ten digits are more than there can be labels
+    return Hints(count, filtered_after_meka="weka.filters" in relation)
 
 
 def _attribute(rest: str) -> Column:
@@ -214,13 +191,11 @@ class ArffReader:
     def __init__(self, source: Source) -> None:
         self.name, self.unit = source.name, "line"
         self._source = source
-        header, body = read_header(line_blocks(source), source.name)
-        if not header.columns:
+        self.columns: list[Column]
+        self.hints, self.columns, self._first_row = read_header(source)
+        if not self.columns:
             raise DataError(f"{source.name}: the header declares no attributes")
-        self.columns: list[Column] = header.columns
-        source.budget.names(len(header.columns))
-        self._first_row = body.first
-        self.hints = Hints(header.meka_labels(), header.filtered_after_meka, header.relation)
+        source.budget.names(len(self.columns))
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows; blocks of nothing but numbers take a fast path when all columns allow it."""

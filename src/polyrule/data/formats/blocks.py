@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from polyrule.arrays import Floats, Ints
+from polyrule.budget import Budget
 from polyrule.data.columns import shorten
-from polyrule.data.dates import DateForms, are_dates
+from polyrule.data.dates import DateForms
 from polyrule.errors import DataError
 
 ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
@@ -112,7 +114,6 @@ class Hints:
 
     meka: int | None = None
     filtered_after_meka: bool = False
-    relation: str = ""
     lists_labels: bool = False
     label_names: tuple[str, ...] | None = None
     dates: str | None = None
@@ -133,34 +134,49 @@ class Reader(Protocol):
 TIMES = "times of day, which are not used"
 
 
-def column_of_text(name: str, sample: Sequence[Any]) -> Column:
-    """Describe a column of text: dates written as 2021-03-05 in its first rows, or categories.
-
-    >>> column_of_text("at", ["2021-03-05 14:30:00", None]).remark
-    'times of day, which are not used'
-    """
-    if not are_dates(sample):
-        return Column(name, "nominal")
-    return Column(name, "auto-date", remark=TIMES if any(":" in str(cell) for cell in sample) else "")
-
-
-def column_of_dates(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> Column | None:
-    """Describe a column by what is left of the forms of its dates; None where it holds no such dates.
+def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> Column:
+    """Describe a column of text by the forms that its cells have as dates: of this `kind`, or of categories.
 
     Where more than one form is left the column is "mixed", unless the user was `asked`. What was found about slashes is
     noted in `hints`, because new data may not tell.
 
-    >>> column_of_dates("on", "date", DateForms(["3/4/2021"]), None, Hints()).advice
+    >>> column_of_text("on", "date", DateForms(["3/4/2021"]), None, Hints()).advice
     "pass dates='day/month/year' or dates='month/day/year'"
-    >>> column_of_dates("on", "date", DateForms(["31.12.2021"]), None, Hints()).date_form
+    >>> column_of_text("on", "date", DateForms(["31.12.2021"]), None, Hints()).date_form
     'day/month/year'
+    >>> column_of_text("at", "date", DateForms(["2021-03-05 14:30:00", None]), None, Hints()).remark
+    'times of day, which are not used'
     """
     forms = [asked] if asked in dates.left else dates.left
-    if not forms:
-        return None
+    if not forms and not dates.plain:
+        return Column(name, "nominal")
     if len(forms) > 1:
         remark = f"dates such as {shorten(dates.example)}, in which every day may be a month"
         return Column(name, "mixed", remark=remark, advice="pass " + " or ".join(f"dates={form!r}" for form in forms))
     if dates.slashes:
         hints.dates = forms[0]
-    return Column(name, kind, date_form=forms[0], remark=TIMES if ":" in (dates.example or "") else "")
+    remark = TIMES if dates.timed else ""
+    return Column(name, kind, date_form=forms[0] if forms else None, remark=remark)
+
+
+def blocks_of_rows(
+    rows: Iterator[tuple[int, Mapping[Any, Any]]], position: Any, numeric: Sequence[bool], budget: Budget
+) -> Iterator[DenseBlock]:
+    """Yield rows, each with its number in the file, as columns; `position` tells the column of a key.
+
+    Only the values that are there are looked at, however many columns there are.
+    """
+    seen, width = 0, len(numeric)
+    while some := list(islice(rows, max(1, CELLS_AT_ONCE // max(width, 1)))):
+        seen += len(some)
+        budget.cells(seen * width)
+        cells: dict[int, list[Any]] = {}
+        for row, (_, found) in enumerate(some):
+            for key, value in found.items():
+                j = position[key]
+                if j not in cells:
+                    cells[j] = [None] * len(some)
+                cells[j][row] = value
+        missing = [None] * len(some), np.full(len(some), np.nan)  # shared by the columns that nobody mentions
+        lines = [line for line, _ in some]
+        yield DenseBlock([cells.get(j, missing[is_number]) for j, is_number in enumerate(numeric)], lines)

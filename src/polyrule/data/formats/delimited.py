@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.budget import MOST_COLUMNS
-from polyrule.data.columns import shorten
+from polyrule.data.columns import WORDS, parse_number, shorten
 from polyrule.data.dates import DATE_FORMS, DateForms
 from polyrule.data.formats.blocks import (
     CELLS_AT_ONCE,
@@ -18,10 +18,9 @@ from polyrule.data.formats.blocks import (
     Column,
     DenseBlock,
     Hints,
-    column_of_dates,
     column_of_text,
 )
-from polyrule.data.formats.encoders import WORDS, Place, parse_number
+from polyrule.data.formats.encoders import Place
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
@@ -232,22 +231,16 @@ class DelimitedReader:
         block = next(pieces, None)
         if block is None:
             return [Column(name, "numeric") for name in names]
-        columns = []
-        for name, cells in zip(names, block.cells, strict=True):
-            columns.append(self._guess(name, cells[:_SAMPLE_ROWS]))
-        return columns
+        return [self._guess(name, cells[:_SAMPLE_ROWS]) for name, cells in zip(names, block.cells, strict=True)]
 
     def _guess(self, name: str, sample: Sequence[str | None]) -> Column:
         style = self._style
         if all(cell is None or style.plain(cell) is not None or cell.lower() in WORDS for cell in sample):
             return Column(name, "auto")
-        dates = column_of_dates(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
-        if dates is not None:
-            return dates
         other = other_style(sample, style)
         if other is not None:
             return Column(name, "mixed", remark=other[0], advice=other[1])
-        return column_of_text(name, sample)
+        return column_of_text(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
 
 
 def _end_of_rows(text: bytes) -> int:

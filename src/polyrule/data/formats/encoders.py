@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bytes, Floats
-from polyrule.data.columns import UnseenCategories, category_text, is_missing, listing, shorten
-from polyrule.data.dates import day_said, day_written, is_local_date
+from polyrule.data.columns import (
+    Categories,
+    UnseenCategories,
+    category_text,
+    is_missing,
+    listing,
+    parse_number,
+    shorten,
+)
+from polyrule.data.dates import day_of, day_said, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
-from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark
-from polyrule.data.table import Feature, FeatureKind
+from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark, truth_of
+from polyrule.data.table import CODED, Feature, FeatureKind
 from polyrule.errors import DataError
 
 _PLAIN = b"0123456789.+-eE"
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
 
 
 class KindConflict(Exception):
@@ -43,20 +47,6 @@ class Place:
     def error(self, row: int, problem: str) -> DataError:
         """Make an error that names file, line and column."""
         return DataError(f"{self.file}, {self.unit} {self.lines[row]}, column {self.column!r}: {problem}")
-
-
-def parse_number(text: str) -> float | None:
-    """Read a number written in the ordinary way, or None: no underscores, no foreign digits.
-
-    Examples
-    --------
-    >>> parse_number(" -1.5e3 "), parse_number("1_000"), parse_number("12 cm")
-    (-1500.0, None, None)
-    """
-    text = text.strip()
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    return WORDS.get(text.lower())
 
 
 def parse_numbers(cells: Sequence[Any]) -> Floats | int:
@@ -98,6 +88,13 @@ class Encoder:
     gathered from the cells and sorted at the end. Categories that are not among them are counted in `unseen` and
     missing, or without it an error. `tentative`: the kind is a guess from the first rows, so that text among numbers,
     or what is no date among dates, raises `KindConflict`. `date_form`: how dates are written, if not as 2021-12-31.
+
+    Examples
+    --------
+    >>> hue = Encoder("hue", "nominal")
+    >>> codes = hue.encode(["red", "blue", None, "red"], Place("songs.csv", "hue", [2, 3, 4, 5]))
+    >>> hue.final_codes(codes), hue.feature().categories
+    (array([ 1.,  0., nan,  1.]), ('blue', 'red'))
     """
 
     def __init__(
@@ -112,28 +109,19 @@ class Encoder:
         self.name, self.kind, self.unseen, self.tentative, self.date_form = name, kind, unseen, tentative, date_form
         self.frozen = categories is not None
         self._infinite: DataError | None = None
-        self._take(categories or ())
-
-    def _take(self, categories: tuple[str, ...]) -> None:
-        self._index = {category: code for code, category in enumerate(categories)}
-        self._by_number: dict[float, int] = {}
-        for code, category in enumerate(categories):
-            number = parse_number(category)
-            if number is not None and np.isfinite(number):
-                self._by_number.setdefault(number, code)
-        self._counts_up = [*self._index] == [str(code) for code in range(len(self._index))]
+        self._known = Categories(categories or ())
 
     @property
     def takes_numbers(self) -> bool:
         """Whether cells may come as parsed numbers without losing anything."""
         if self.kind == "numeric":
             return True
-        return self.kind != "date" and self.frozen and len(self._by_number) == len(self._index)
+        return self.kind != "date" and self.frozen and len(self._known.numbers) == len(self._known.codes)
 
     @property
     def plain_codes(self) -> int:
         """Number of categories if they are 0, 1, 2, … in this order, so that a number is its own code; otherwise 0."""
-        return len(self._index) if self.kind in ("nominal", "ordinal") and self.frozen and self._counts_up else 0
+        return len(self._known.codes) if self.kind in CODED and self.frozen and self._known.count_up else 0
 
     def encode(self, cells: Any, place: Place) -> Floats:
         """Encode a block of cells: an array of numbers, or a list of texts and other values."""
@@ -141,15 +129,7 @@ class Encoder:
             return self._numbers(cells, place)
         if self.kind == "date":
             return self._days(cells, place)
-        if isinstance(cells, np.ndarray):
-            return self._codes_of_numbers(cells, place)
-        codes = np.array(
-            [np.nan if cell is None else self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells],
-            dtype=np.float64,
-        )
-        for row in np.flatnonzero(codes < 0):
-            codes[row] = self._code(cells[row], int(row), place)
-        return codes
+        return self._codes(cells, place)
 
     def feature(self) -> Feature:
         """Describe the column; gathered categories come sorted."""
@@ -157,19 +137,19 @@ class Encoder:
             raise self._infinite
         if self.kind in ("numeric", "date"):
             return Feature(self.name, self.kind)
-        return Feature(self.name, self.kind, tuple(self._index if self.frozen else sorted(self._index)))
+        return Feature(self.name, self.kind, tuple(self._known.codes if self.frozen else sorted(self._known.codes)))
 
     def final_codes(self, codes: Floats) -> Floats:
         """Translate codes given while categories were still being gathered to the final, sorted order."""
         if self.kind in ("numeric", "date") or self.frozen:
             return codes
-        ranks = {category: rank for rank, category in enumerate(sorted(self._index))}
-        table = np.array([ranks[category] for category in self._index] + [np.nan])
+        ranks = {category: rank for rank, category in enumerate(sorted(self._known.codes))}
+        table = np.array([ranks[category] for category in self._known.codes] + [np.nan])
         return table[np.where(np.isnan(codes), len(ranks), codes).astype(np.int64)]
 
     def freeze(self) -> None:
         """Fix the categories gathered so far, sorted."""
-        self._take(self.feature().categories)
+        self._known = Categories(self.feature().categories)
         self.frozen, self.tentative = True, False
 
     def _numbers(self, cells: Any, place: Place) -> Floats:
@@ -192,7 +172,7 @@ class Encoder:
     def _days(self, cells: Any, place: Place) -> Floats:
         days = np.empty(len(cells))
         for row, cell in enumerate(cells):
-            day = np.nan if is_missing(cell) else day_written(cell, self.date_form)
+            day = np.nan if is_missing(cell) else day_of(cell, self.date_form)
             if day is None and not self.tentative:
                 day = day_said(cell)
             if day is None:
@@ -207,42 +187,20 @@ class Encoder:
             days[row] = day
         return days
 
-    def _code(self, cell: Any, row: int, place: Place) -> float:
-        if cell is None or cell != cell:
-            return np.nan
-        if isinstance(cell, (list, dict)):
-            raise place.error(row, f"nested values such as {shorten(cell)} are not supported")
-        text = category_text(cell)
-        code = self._index.get(text)
-        if code is None and not self.frozen:
-            code = self._index[text] = len(self._index)
-        if code is None:  # another way to write a number that is a category: 1.0 for 1
-            number = parse_number(text)
-            code = None if number is None else self._by_number.get(number)
-        if code is not None:
-            return code
+    def _codes(self, cells: Any, place: Place) -> Floats:
+        codes, lost = self._known.encode(cells)
+        for row in lost:
+            if isinstance(cells[row], (list, dict)):
+                raise place.error(row, f"nested values such as {shorten(cells[row])} are not supported")
+            text = category_text(cells[row])
+            if not self.frozen:
+                codes[row] = self._known.codes.setdefault(text, len(self._known.codes))
+            elif self.unseen is None:
+                told = listing(self._known.codes)
+                raise place.error(row, f"{shorten(text)} is not one of the declared values {told}")
         if self.unseen is not None:
-            self.unseen.add(self.name, [text])
-            return np.nan
-        raise place.error(row, f"{shorten(text)} is not one of the declared values {listing(self._index)}")
-
-    def _codes_of_numbers(self, numbers: Floats, place: Place) -> Floats:
-        if self._counts_up:
-            wrong = ~(
-                (numbers >= 0) & (numbers < len(self._index)) & (numbers == np.floor(numbers)) | np.isnan(numbers)
-            )
-            if not wrong.any():
-                return numbers
-        distinct, position = np.unique(numbers, return_inverse=True)
-        codes = np.array([self._by_number.get(float(number), np.nan) for number in distinct], dtype=np.float64)
-        unknown = np.isnan(codes) & ~np.isnan(distinct)
-        if unknown.any() and self.unseen is not None:
-            self.unseen.add(self.name, numbers[unknown[position]].tolist())
-        elif unknown.any():
-            row = int(np.argmax(unknown[position]))
-            shown = category_text(float(numbers[row]))
-            raise place.error(row, f"{shorten(shown)} is not one of the declared values {listing(self._index)}")
-        return codes[position]
+            self.unseen.add(self.name, [cells[row] for row in lost])
+        return codes
 
 
 def encode_labels(cells: Any, place: Place) -> Bytes:
@@ -259,17 +217,12 @@ def encode_labels(cells: Any, place: Place) -> Bytes:
 
 def label_truth(cell: Any, row: int, place: Place) -> int:
     """Read one cell of a label column; a missing one is unknown."""
-    if cell is None or (isinstance(cell, float) and isnan(cell)):
-        return UNKNOWN
-    if isinstance(cell, str):
-        truth = TRUTH.get(cell.strip().lower())
-        if truth is None and parse_number(cell) in (0.0, 1.0):
-            truth = int(float(cell))
-    else:
-        truth = int(cell) if isinstance(cell, (bool, int, float)) and cell in (0, 1) else None
-    if truth is None:
+    known = TRUTH.get(cell) if isinstance(cell, str) else None
+    if known is None:
+        known = UNKNOWN if is_missing(cell) else truth_of(cell)
+    if known is None:
         raise _no_label(cell, row, place)
-    return truth
+    return known
 
 
 def _no_label(cell: Any, row: int, place: Place) -> DataError:

@@ -6,22 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.dates import DateForms, day_of
+from polyrule.data.dates import DateForms
 from polyrule.data.documents import distinct_members
-from polyrule.data.formats.blocks import (
-    CELLS_AT_ONCE,
-    TIMES,
-    Block,
-    Column,
-    ColumnKind,
-    DenseBlock,
-    Hints,
-    column_of_dates,
-)
+from polyrule.data.formats.blocks import Block, Column, ColumnKind, Hints, blocks_of_rows, column_of_text
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.sources import Source, line_blocks
 from polyrule.errors import DataError
@@ -34,84 +23,35 @@ class JsonLinesReader:
         self.name, self.unit = source.name, "line"
         self.hints = Hints()
         self._source = source
-        self._dates = None if options is None else options.dates
-        self.columns = self._scan()
+        self.columns = self._scan(None if options is None else options.dates)
         self._position = {column.name: j for j, column in enumerate(self.columns)}
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows as columns of JSON values."""
-        most = max(1, CELLS_AT_ONCE // max(len(self.columns), 1))
-        rows = 0
-        for objects, lines in self._objects():
-            rows += len(objects)
-            self._source.budget.cells(rows * len(self.columns))
-            for start in range(0, len(objects), most):
-                stop = start + most
-                yield DenseBlock(self._cells(objects[start:stop], numeric), lines[start:stop])
+        self._source.budget.cells(self._rows * len(self.columns))
+        return blocks_of_rows(self._objects(), self._position, numeric, self._source.budget)
 
-    def _cells(self, objects: list[dict[str, Any]], numeric: Sequence[bool]) -> list[Any]:
-        """Columns of a few rows: only the values that are there are looked at, however many keys there are."""
-        cells: list[Any] = [[None] * len(objects)] * len(self.columns)  # shared by the columns that nobody mentions
-        own: set[int] = set()
-        for row, found in enumerate(objects):
-            for key, value in found.items():
-                j = self._position[key]
-                if j not in own:
-                    own.add(j)
-                    cells[j] = [None] * len(objects)
-                cells[j][row] = value
-        if len(own) < len(cells):
-            missing = np.full(len(objects), np.nan)
-            for j, is_number in enumerate(numeric):
-                if is_number and j not in own:
-                    cells[j] = missing
-        return cells
-
-    def _scan(self) -> list[Column]:
-        kinds: dict[str, tuple[ColumnKind | None, int]] = {}
-        remarks: dict[str, str] = {}
-        no_dates: set[str] = set()  # that is, none written as 2021-12-31
-        timed: set[str] = set()
-        forms: dict[str, DateForms] = {}
-        for objects, lines in self._objects():
-            for found, line in zip(objects, lines, strict=True):
-                for key, value in found.items():
-                    kind = _kind(value)
-                    if kind == "nominal" and key not in no_dates:
-                        if value in (True, False) or day_of(value) is None:
-                            no_dates.add(key)
-                        elif ":" in value:
-                            timed.add(key)
-                    if kind == "nominal" and (key not in forms or forms[key].left):
-                        forms.setdefault(key, DateForms()).see(value)
-                    before, first = kinds.get(key, (None, line))
-                    if before is None:
-                        kinds[key] = (kind, line)
-                    elif kind is not None and kind != before and key not in remarks:
-                        remarks[key] = f"{_WORDS[before]} in line {first} and {_WORDS[kind]} in line {line}"
-            self._source.budget.names(len(kinds), "different keys")
-            if len(kinds) > MOST_COLUMNS:
-                raise DataError(f"{self.name}: more than {MOST_COLUMNS} different keys")
-        if not kinds:
+    def _scan(self, dates: str | None) -> list[Column]:
+        keys: dict[str, _Key] = {}
+        self._rows = 0
+        for line, found in self._objects():
+            self._rows += 1
+            for name, value in found.items():
+                if name not in keys:
+                    keys[name] = _Key()
+                    self._source.budget.names(len(keys), "different keys")
+                    if len(keys) > MOST_COLUMNS:
+                        raise DataError(f"{self.name}: more than {MOST_COLUMNS} different keys")
+                keys[name].see(value, line)
+        if not keys:
             raise DataError(f"{self.name}: the file holds no JSON object")
-        columns = []
-        for key, (kind, _) in kinds.items():
-            dates = column_of_dates(key, "date", forms[key], self._dates, self.hints) if kind == "nominal" else None
-            is_date = kind == "nominal" and key not in no_dates
-            remark = TIMES if is_date and key in timed else ""
-            plain = Column(key, "date" if is_date else kind or "numeric", remark=remark)
-            columns.append(Column(key, "mixed", remark=remarks[key]) if key in remarks else dates or plain)
-        return columns
+        return [key.column(name, dates, self.hints) for name, key in keys.items()]
 
-    def _objects(self) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
+    def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for block in line_blocks(self._source):
-            objects, lines = [], []
             for number, line in enumerate(block.lines(), start=block.first):
                 if line.strip():
-                    objects.append(self._parse(line, number))
-                    lines.append(number)
-            if objects:
-                yield objects, lines
+                    yield number, self._parse(line, number)
 
     def _parse(self, line: str, number: int) -> dict[str, Any]:
         try:
@@ -129,12 +69,36 @@ class JsonLinesReader:
 _WORDS = {"numeric": "numbers", "nominal": "text or booleans", "nested": "lists or objects"}
 
 
-def _kind(value: Any) -> ColumnKind | None:
-    if value is None:
-        return None
-    if isinstance(value, (str, bool)):
-        return "nominal"
-    return "numeric" if isinstance(value, (int, float)) else "nested"
+class _Key:
+    """What the values of a key show, line by line."""
+
+    def __init__(self) -> None:
+        self._kind: ColumnKind | None = None
+        self._first = 0
+        self._remark = ""
+        self._dates = DateForms()
+
+    def see(self, value: Any, line: int) -> None:
+        if value is None:
+            return
+        kind: ColumnKind = "nested"
+        if isinstance(value, (str, bool)):
+            kind = "nominal"
+            if self._dates.open:
+                self._dates.see(value)
+        elif isinstance(value, (int, float)):
+            kind = "numeric"
+        if self._kind is None:
+            self._kind, self._first = kind, line
+        elif kind != self._kind and not self._remark:
+            self._remark = f"{_WORDS[self._kind]} in line {self._first} and {_WORDS[kind]} in line {line}"
+
+    def column(self, name: str, asked: str | None, hints: Hints) -> Column:
+        if self._remark:
+            return Column(name, "mixed", remark=self._remark)
+        if self._kind == "nominal":
+            return column_of_text(name, "date", self._dates, asked, hints)
+        return Column(name, self._kind or "numeric")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

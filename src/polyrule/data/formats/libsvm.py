@@ -56,13 +56,15 @@ class LibsvmReader:
             raise DataError(f"{self.name}: the header says {self._header[0]} examples, but there are {rows}")
 
     def _read_header(self) -> tuple[int, int, int] | None:
+        self._body = 1  # the line where the rows begin
         for block in line_blocks(self._source):
-            for line in block.lines():
+            for number, line in enumerate(block.lines(), start=block.first):
                 if not line.strip():
                     continue
                 found = HEADER.fullmatch(line)
                 if found is None:
                     return None
+                self._body = number + 1
                 rows, features, labels = (int(group[:18]) for group in found.groups())
                 for count, what in ((features, "features"), (labels, "labels")):
                     if count > MOST_COLUMNS:
@@ -87,13 +89,12 @@ class LibsvmReader:
         return smallest, max(largest - smallest + 1, 0)
 
     def _parsed(self) -> Iterator[SparseBlock]:
-        skip = self._header is not None
         for block in line_blocks(self._source):
-            made, skip = self._parse(block, skip)
+            made = self._parse(block.below(self._body))
             if len(made):
                 yield made
 
-    def _parse(self, block: LineBlock, skip: bool) -> tuple[SparseBlock, bool]:
+    def _parse(self, block: LineBlock) -> SparseBlock:
         lines: list[int] = []
         tags: list[list[str]] = []
         texts: list[str] = []
@@ -105,9 +106,6 @@ class LibsvmReader:
                     content = " "
                 else:
                     continue
-            if skip:
-                skip = False
-                continue
             labels, pairs = self._split(content, number)
             lines.append(number)
             tags.append(labels)
@@ -117,7 +115,7 @@ class LibsvmReader:
         columns, values = self._numbers(texts, counts, lines)
         made = SparseBlock(rows, columns, values, lines, tags=tags)
         made.refuse_twice(self.name, "feature index")
-        return made, skip
+        return made
 
     def _split(self, content: str, number: int) -> tuple[list[str], str]:
         head, _, rest = content.partition(" ")

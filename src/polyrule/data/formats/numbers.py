@@ -6,6 +6,7 @@ whether the text is merely unusual or wrong, and where.
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -13,8 +14,13 @@ import numpy as np
 from polyrule.arrays import Floats, Ints
 
 _DENSE = b"0123456789.+-eE \t\n?"
-_SPARSE = b"0123456789.+-eE \t\n,{}?"
-_NEWLINE, _OPEN, _CLOSE = 10, 123, 125
+_TO_SPACES = bytes.maketrans(b",:{}\n\t", b"      ")
+# Possessive throughout: what has been matched is never tried again in another way.
+_NUMBER = rb"[+-]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?+\d++)?+"
+_INDEX = rb"\d{1,15}+"  # exact as a double
+_ENTRY = rb"[ \t]*+%b[ \t]++(?:%b|\?)[ \t]*+" % (_INDEX, _NUMBER)
+_SPARSE = re.compile(rb"(?:\{(?:%b(?:,%b)*+)?+\}\n)*+" % (_ENTRY, _ENTRY))
+_PAIRS = re.compile(rb"[ \t]*+(?:%b:%b(?:[ \t]++|\Z))*+" % (_INDEX, _NUMBER))
 
 
 def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> Floats | None:
@@ -28,21 +34,20 @@ def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> Floats | 
     >>> dense_numbers(b"1,2\n3\n", 2) is None
     True
     """
-    if not text.endswith(b"\n"):
-        text += b"\n"
+    text = _whole_lines(text)
     if width == 0 or text.translate(None, _DENSE + delimiter):
         return None
     raw = np.frombuffer(text, dtype=np.uint8)
-    ends = np.flatnonzero((raw == delimiter[0]) | (raw == _NEWLINE))
+    ends = np.flatnonzero((raw == delimiter[0]) | (raw == 10))
     rows = text.count(b"\n")
-    if len(ends) != rows * width or not np.all(raw[ends[width - 1 :: width]] == _NEWLINE):
+    if len(ends) != rows * width or not np.all(raw[ends[width - 1 :: width]] == 10):
         return None
     if text.translate(None, b" \t".replace(delimiter, b"")) != text:  # NumPy reads a cell of nothing but blanks as -1
         word = (raw > 32) & (raw != delimiter[0])
         begins = np.flatnonzero(word & ~np.concatenate([[False], word[:-1]]))
         if np.any(np.diff(np.searchsorted(begins, ends), prepend=0) != 1):
             return None
-    numbers = flat_numbers(text.replace(b"\n", delimiter), delimiter)
+    numbers = _flat_numbers(text.replace(b"\n", delimiter), delimiter)
     return None if numbers is None or len(numbers) != rows * width else numbers.reshape(rows, width)
 
 
@@ -54,35 +59,13 @@ def sparse_numbers(text: bytes) -> tuple[Ints, Ints, Floats, int] | None:
     >>> sparse_numbers(b"{0 1,3 2.5}\n{}\n{1 1}\n")
     (array([0, 0, 2]), array([0, 3, 1]), array([1. , 2.5, 1. ]), 3)
     """
-    if not text.endswith(b"\n"):
-        text += b"\n"
-    if text.translate(None, _SPARSE) or b"}," in text:
+    text = _whole_lines(text)
+    numbers = _flat_numbers(text.translate(_TO_SPACES), b" ") if _SPARSE.fullmatch(text) else None
+    if numbers is None:
         return None
-    raw = np.frombuffer(text, dtype=np.uint8)
-    opens, closes = np.flatnonzero(raw == _OPEN), np.flatnonzero(raw == _CLOSE)
-    newlines = np.flatnonzero(raw == _NEWLINE)
-    if not len(opens) == len(closes) == len(newlines):
-        return None
-    starts = np.concatenate([[0], newlines[:-1] + 1])
-    if not (np.array_equal(opens, starts) and np.array_equal(closes, newlines - 1)):
-        return None
-    blank = (raw <= 32) | (raw == _OPEN) | (raw == _CLOSE) | (raw == 44)
-    token_starts = np.flatnonzero(~blank[1:] & blank[:-1]) + 1
-    separators = np.flatnonzero((raw == 44) | (raw == _CLOSE))
-    before = np.searchsorted(token_starts, separators)
-    per_entry = np.diff(before, prepend=0)
-    empty = per_entry == 0
-    # every entry is two words; only "{}" may have none
-    if not np.all((per_entry == 2) | (empty & (raw[separators] == _CLOSE) & (raw[separators - 1] == _OPEN))):
-        return None
-    numbers = flat_numbers(text.translate(_TO_SPACES), b" ")
-    if numbers is None or len(numbers) != 2 * int((~empty).sum()):
-        return None
-    columns = numbers[0::2].astype(np.int64) if not np.isnan(numbers[0::2]).any() else None
-    if columns is None or not np.array_equal(columns, numbers[0::2]):
-        return None
-    rows = np.searchsorted(newlines, separators[~empty])
-    return rows, columns, numbers[1::2], len(newlines)
+    lines = text.split(b"\n")[:-1]
+    counts = [0 if line == b"{}" else line.count(b",") + 1 for line in lines]
+    return np.repeat(np.arange(len(lines)), counts), numbers[0::2].astype(np.int64), numbers[1::2], len(lines)
 
 
 def pair_numbers(text: bytes) -> tuple[Ints, Floats] | None:
@@ -95,30 +78,15 @@ def pair_numbers(text: bytes) -> tuple[Ints, Floats] | None:
     >>> pair_numbers(b"1:2:3 4") is None
     True
     """
-    if text.translate(None, b"0123456789.+-eE: \t"):
-        return None
-    raw = np.frombuffer(b" " + text + b" ", dtype=np.uint8)
-    blank = raw <= 32
-    starts = np.flatnonzero(~blank[1:] & blank[:-1]) + 1
-    colons = np.flatnonzero(raw == 58)
-    if len(starts) != len(colons):
-        return None
-    # the first character of a word that is no digit must be its colon, and something must stand on either side of it
-    others = np.flatnonzero((raw < 48) | (raw > 57))
-    if not np.array_equal(others[np.searchsorted(others, starts)], colons):
-        return None
-    if np.any(colons == starts) or np.any(blank[colons + 1]) or np.any(colons - starts > 15):
-        return None
-    numbers = flat_numbers(text.replace(b":", b" ").replace(b"\t", b" "), b" ")
-    if numbers is None or len(numbers) != 2 * len(starts):
-        return None
-    return numbers[0::2].astype(np.int64), numbers[1::2]
+    numbers = _flat_numbers(text.translate(_TO_SPACES), b" ") if _PAIRS.fullmatch(text) else None
+    return None if numbers is None else (numbers[0::2].astype(np.int64), numbers[1::2])
 
 
-_TO_SPACES = bytes.maketrans(b",{}\n\t", b"     ")
+def _whole_lines(text: bytes) -> bytes:
+    return text if text.endswith(b"\n") else text + b"\n"
 
 
-def flat_numbers(text: bytes, separator: bytes) -> Floats | None:
+def _flat_numbers(text: bytes, separator: bytes) -> Floats | None:
     """Parse numbers with one separator between them; ``?`` is NaN, and None means that something else is there."""
     if b"?" in text:
         text = text.replace(b"?", b" nan")  # apart, so that -? is nothing

@@ -61,7 +61,7 @@ def chunks(file: IO[bytes], columns: int) -> list[Chunk]:
     size = int.from_bytes(file.read(4), "little")
     file.seek(max(0, end - size))
     try:
-        footer, _ = read_struct(file.read(size))
+        footer = Compact(file.read(size)).struct()
     except IndexError:
         raise BrokenHeader("its footer has no end") from None
     found = []
@@ -118,8 +118,9 @@ def _read_header(file: IO[bytes], at: int, end: int) -> tuple[dict[int, Any], in
     room = 256
     while True:
         file.seek(at)
+        reader = Compact(file.read(min(room, end - at)))
         try:
-            return read_struct(file.read(min(room, end - at)))
+            return reader.struct(), reader.at
         except IndexError:
             if room >= min(end - at, LONGEST_HEADER):
                 raise BrokenHeader("a page header has no end") from None
@@ -134,86 +135,68 @@ class BrokenHeader(ValueError):
     """Bytes that are not what they should be."""
 
 
-def read_varint(raw: bytes, at: int) -> tuple[int, int]:
-    """A number of 7 bits per byte, and where it ends. IndexError: the bytes are not all there."""
-    number = shift = 0
-    while True:
-        byte = raw[at]
-        at += 1
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return number, at
-        if shift > 63:
-            raise BrokenHeader("a number in it has no end")
+class Compact:
+    """Reads Thrift's compact protocol from bytes, from `at` on. IndexError: the bytes are not all there."""
 
+    def __init__(self, raw: bytes, at: int = 0) -> None:
+        self.raw, self.at = raw, at
 
-def read_signed(raw: bytes, at: int) -> tuple[int, int]:
-    """A number that may be below 0, and where it ends."""
-    number, at = read_varint(raw, at)
-    return (number >> 1) ^ -(number & 1), at
-
-
-def read_struct(raw: bytes) -> tuple[dict[int, Any], int]:
-    """The fields of a structure by number, and where it ends. Texts are passed over. IndexError: bytes are missing."""
-    reader = _Compact(raw)
-    return reader.struct(0), reader.at
-
-
-class _Compact:
-    def __init__(self, raw: bytes) -> None:
-        self.raw, self.at = raw, 0
-
-    def struct(self, depth: int) -> dict[int, Any]:
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Read the fields of a structure by number; texts are passed over."""
         if depth > _DEEPEST:
             raise BrokenHeader("a header is nested too deeply")
         fields: dict[int, Any] = {}
         number = 0
-        while (mark := self._byte()) & 15 != _STOP:
-            number = number + (mark >> 4) if mark >> 4 else self._integer()
+        while (mark := self.take(1)[0]) & 15 != _STOP:
+            number = number + (mark >> 4) if mark >> 4 else self.signed()
             kind = mark & 15
             fields[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth)  # no bytes of their own
         return fields
 
+    def varint(self) -> int:
+        """Read a number of 7 bits per byte."""
+        number = shift = 0
+        while shift <= 63:
+            byte = self.take(1)[0]
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+        raise BrokenHeader("a number in it has no end")
+
+    def signed(self) -> int:
+        """Read a number that may be below 0."""
+        number = self.varint()
+        return (number >> 1) ^ -(number & 1)
+
+    def take(self, size: int) -> bytes:
+        """Read so many bytes."""
+        self.at += size
+        if self.at > len(self.raw):
+            raise IndexError
+        return self.raw[self.at - size : self.at]
+
     def _value(self, kind: int, depth: int) -> Any:
         if kind in (4, 5, 6):
-            return self._integer()
+            return self.signed()
         if kind == _STRUCT:
             return self.struct(depth + 1)
-        if kind in (1, 2, 3):
-            return self._skip(1)
-        if kind == 7:
-            return self._skip(8)
-        if kind == 8:
-            length, self.at = read_varint(self.raw, self.at)
-            return self._skip(length)
         if kind in (_LIST, _SET):
             return self._list(depth)
-        raise BrokenHeader(f"a header has a field of type {kind}")  # maps: there are none in it
+        sizes = {1: 1, 2: 1, 3: 1, 7: 8}
+        if kind not in (*sizes, 8):
+            raise BrokenHeader(f"a header has a field of type {kind}")  # maps: there are none in it
+        self.take(self.varint() if kind == 8 else sizes[kind])
+        return None
 
     def _list(self, depth: int) -> list[Any]:
-        mark = self._byte()
-        count = mark >> 4
-        if count == 15:
-            count, self.at = read_varint(self.raw, self.at)
+        mark = self.take(1)[0]
+        count = mark >> 4 if mark >> 4 < 15 else self.varint()
         if depth > _DEEPEST:
             raise BrokenHeader("a header is nested too deeply")
         if count > len(self.raw) - self.at:
             raise IndexError  # each takes a byte at least
         return [self._value(mark & 15, depth + 1) for _ in range(count)]
-
-    def _byte(self) -> int:
-        self.at += 1
-        return self.raw[self.at - 1]
-
-    def _integer(self) -> int:
-        number, self.at = read_signed(self.raw, self.at)
-        return number
-
-    def _skip(self, size: int) -> None:
-        self.at += size
-        if self.at > len(self.raw):
-            raise IndexError
 
 
 _ROWS = 4096  # lengths decoded at a time, however many a block holds
@@ -237,42 +220,35 @@ def unpacked_texts(page: Page, packed: bytes, leaf: Any, codec: int) -> int:
         for deepest in (leaf.max_repetition_level, leaf.max_definition_level):
             if deepest:
                 at += 4 + int.from_bytes(values[at : at + 4], "little")
-    taken, at = _sum_of_lengths(values, at, page.values)
-    added, _ = _sum_of_lengths(values, at, page.values)
-    return taken + added
+    reader = Compact(values, at)
+    return _sum_of_lengths(reader, page.values) + _sum_of_lengths(reader, page.values)
 
 
-def _sum_of_lengths(raw: bytes, at: int, most: int) -> tuple[int, int]:
-    """The sum of a list of lengths packed as DELTA_BINARY_PACKED, at most `most` of them, and where the list ends."""
+def _sum_of_lengths(reader: Compact, most: int) -> int:
+    """The sum of a list of lengths packed as DELTA_BINARY_PACKED, at most `most` of them."""
     try:
-        block, at = read_varint(raw, at)
-        parts, at = read_varint(raw, at)
-        count, at = read_varint(raw, at)
-        first, at = read_signed(raw, at)
+        block, parts, count, first = reader.varint(), reader.varint(), reader.varint(), reader.signed()
         if not parts or block % (32 * parts) or not block or count > most:
             raise BrokenHeader("a page of texts has lengths that cannot be read")
         last = np.int64(_check(np.array([first & _MASK]))[0]) if count else np.int64(0)
-        total, left = int(last), count - 1
+        total, left, size = int(last), count - 1, block // parts
         while left > 0:
-            least, at = read_signed(raw, at)
-            widths, at = raw[at : at + parts], at + parts
-            for width in widths:
-                size = block // parts
+            least = reader.signed()
+            for width in reader.take(parts):
+                packed = reader.at
                 for start in range(0, min(size, left), _ROWS):
                     rows = min(_ROWS, size - start, left - start)
-                    deltas = _unpack(raw, at + start * width // 8, rows, width)
+                    deltas = _unpack(reader.raw, packed + start * width // 8, rows, width)
                     lengths = _check((last + np.cumsum(deltas + (least & _MASK))) & _MASK)
                     last = lengths[-1]
                     total += int(lengths.sum())
-                at += size * width // 8
+                reader.at = packed + size * width // 8
                 left -= size
                 if left <= 0:
                     break
-            if len(widths) < parts:
-                raise IndexError
     except IndexError:
         raise BrokenHeader("a page of texts ends within its lengths") from None
-    return total, at
+    return total
 
 
 def _unpack(raw: bytes, at: int, rows: int, width: int) -> Any:
@@ -281,8 +257,6 @@ def _unpack(raw: bytes, at: int, rows: int, width: int) -> Any:
         raise BrokenHeader("a page of texts has lengths that cannot be read")
     if at + (rows * width + 7) // 8 > len(raw):
         raise IndexError
-    if not width:
-        return np.zeros(rows, dtype=np.int64)
     bits = np.unpackbits(np.frombuffer(raw, np.uint8, (rows * width + 7) // 8, at), bitorder="little")
     return bits[: rows * width].reshape(rows, width) @ (np.int64(1) << np.arange(width, dtype=np.int64))
 

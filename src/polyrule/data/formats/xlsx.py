@@ -15,19 +15,16 @@ from typing import Any
 from xml.parsers import expat
 
 from polyrule.budget import Budget
-from polyrule.data.columns import category_text, listing, shorten
+from polyrule.data.columns import category_text, listing, parse_number, shorten
 from polyrule.data.dates import DateForms
 from polyrule.data.formats.blocks import (
-    CELLS_AT_ONCE,
     Block,
     Column,
-    DenseBlock,
     Hints,
-    column_of_dates,
+    blocks_of_rows,
     column_of_text,
 )
 from polyrule.data.formats.delimited import DelimitedOptions
-from polyrule.data.formats.encoders import parse_number
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
@@ -298,12 +295,8 @@ class XlsxReader:
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows as columns of cells."""
-        rows, seen = self._rows(), 0
-        while block := list(islice(rows, max(1, CELLS_AT_ONCE // len(self.columns)))):
-            seen += len(block)
-            self._budget.cells(seen * len(self.columns))
-            cells = [[values.get(j) for _, values in block] for j in range(len(self.columns))]
-            yield DenseBlock(cells, [number for number, _ in block])
+        every = range(len(self.columns))  # a row has its values by column
+        return blocks_of_rows(self._rows(), every, numeric, self._budget)
 
     def _names(self) -> tuple[list[str], int]:
         """Names of the columns, and the row where the data begins."""
@@ -326,8 +319,7 @@ class XlsxReader:
         known = [value for value in sample if value is not None]
         if all(isinstance(value, float) for value in known):
             return Column(name, "auto")
-        dates = column_of_dates(name, "auto-date", DateForms(known), self._options.dates, self.hints)
-        return dates or column_of_text(name, known)
+        return column_of_text(name, "auto-date", DateForms(known), self._options.dates, self.hints)
 
     def _rows(self) -> Iterator[Row]:
         """Rows of data, without what stands for a missing value."""

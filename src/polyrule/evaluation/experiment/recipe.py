@@ -9,10 +9,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.labels import require_known
+from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
@@ -123,4 +122,4 @@ def _labels_for(learner: LearnerSpec, Y: Any) -> Any:
     if learner.input == "table":
         return Y
     require_known(Y, learner.class_path)
-    return (Y.toarray() if sp.issparse(Y) else np.asarray(Y)).astype(np.int64)
+    return dense_labels(Y).astype(np.int64)
