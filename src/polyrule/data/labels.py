@@ -51,6 +51,15 @@ def require_known(truth: Any, what: str) -> None:
         raise DataError(f"{what} needs every label to be known; leave out the examples whose label is missing")
 
 
+def dense_labels(truth: Any) -> Bytes:
+    """Return a label matrix as an array in C order.
+
+    >>> dense_labels(sp.csr_array([[1, 0], [0, 1]])).tolist()
+    [[1, 0], [0, 1]]
+    """
+    return np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
+
+
 def to_labels(
     Y: Any, label_names: Sequence[str] | None = None, *, unknown: bool = False
 ) -> tuple[Bytes | Any, tuple[str, ...]]:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.examples import examples_of, fingerprint
-from polyrule.data.labels import require_known
+from polyrule.data.labels import dense_labels, require_known
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
@@ -124,7 +123,7 @@ def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Flo
     model, table = fit_to(ensemble, data.X)
     covers = np.hstack([np.ones((len(table), 1)), model.fired(table).astype(np.float64)])
     require_known(data.Y, "fitting or checking an ensemble")
-    truth = np.asarray(data.Y.toarray() if sp.issparse(data.Y) else data.Y, dtype=np.float64)
+    truth = dense_labels(data.Y).astype(np.float64)
     weights = np.ones(len(table)) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     return covers, truth, weights
 

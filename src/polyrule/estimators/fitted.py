@@ -16,7 +16,7 @@ from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, rows_right
 from polyrule.data.frames import split_labels
-from polyrule.data.labels import UNKNOWN, arrange_labels, has_unknown
+from polyrule.data.labels import UNKNOWN, arrange_labels, dense_labels, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
@@ -79,7 +79,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _score_known(self, X: Any, truth: Any, sample_weight: Any, wrong: Bools | None = None) -> float:
         """Subset accuracy over the known labels of the examples that have one; those of `wrong` are never right."""
-        dense, predicted = (np.asarray(m.toarray() if sp.issparse(m) else m) for m in (truth, self.predict(X)))
+        dense, predicted = map(dense_labels, (truth, self.predict(X)))
         unknown = dense == UNKNOWN
         weights = np.ones(len(dense)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         counted = ~unknown.all(axis=1)

@@ -8,12 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleClassifier, TrainingData, examples_of, packed_training
 from polyrule.estimators.sampling import list_on_all, sampled, share_of
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.composing import LONGEST_BODY, Composition, dense_truth
+from polyrule.learning.composing import LONGEST_BODY, Composition
 from polyrule.learning.constraints import Constraints, grow_restricted
 from polyrule.learning.messages import Callback, telling, warn_about_measure
 from polyrule.learning.readable import check_kind, shorten
@@ -274,7 +275,7 @@ class RuleListClassifier(RuleClassifier):
             if not isinstance(t.table, Table):
                 raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
             limits, start = self._limits(t), _checked(start, t)
-            truth = dense_truth(t.truth)
+            truth = dense_labels(t.truth)
             model, reason = grow_restricted(
                 learner, t.table, truth, t.weights, t.target.names, self.heads, limits, start, t.scale, told
             )
@@ -320,7 +321,7 @@ class RuleListClassifier(RuleClassifier):
             learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
         t = training
         assert isinstance(t.table, Table)
-        truth = dense_truth(t.truth)
+        truth = dense_labels(t.truth)
         limits = self._limits(t) if self._limited else None
         return Composition(
             t.table,

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Ints
 from polyrule.data.examples import content_hashes, unscaled
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
@@ -103,8 +103,7 @@ def _pieces(training: TrainingData) -> Iterator[Examples]:
     assert isinstance(training.table, Table)
     for first in range(0, len(training.table), _ROWS):
         rows = slice(first, first + _ROWS)
-        truth = training.truth[rows]
-        yield training.table[rows], truth.toarray() if sp.issparse(truth) else truth, training.weights[rows]
+        yield training.table[rows], dense_labels(training.truth[rows]), training.weights[rows]
 
 
 def _out_of_empty_bins(rules: Sequence[Any], table: Table | Packed) -> list[Any]:

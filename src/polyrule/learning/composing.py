@@ -15,7 +15,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
@@ -462,11 +461,6 @@ def _patient(engine: Engine, least: float) -> Callable[[], Candidate | None]:
         return found if misses <= _PATIENCE else None
 
     return grow
-
-
-def dense_truth(truth: Any) -> Bytes:
-    """Return labels as an array of 0 and 1."""
-    return np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
 
 
 def _same(condition: Any) -> Any:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Ints
 from polyrule.data.columns import listing
 from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning, depth_of_caller
 from polyrule.heads import World, best_head
@@ -153,7 +153,7 @@ def forecast(objective: Objective, table: Table, truth: Any, weights: Ints) -> F
     plain = objective.scope == "head" and objective.lift.is_none and not isinstance(objective.measure, SubsetAccuracy)
     if form is not None or (objective.averaging == "label" and plain):
         return None
-    dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
+    dense = dense_labels(truth)
     rng = np.random.default_rng(0)
     spent, at_least = [], False
     for _ in range(SAMPLES):

@@ -17,11 +17,10 @@ from typing import Literal as Choice
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from polyrule.arrays import Ints
 from polyrule.data.examples import unscaled
-from polyrule.data.labels import UNKNOWN
+from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.heads.search import check_search
@@ -335,7 +334,7 @@ def _known_weight(table: Table | Packed, truth: Any, weights: Ints, label: int, 
     if isinstance(table, Packed):
         present = present_weight(table, label)
         return present, total - present
-    column = _dense(truth[:, [label]])[:, 0]
+    column = dense_labels(truth[:, [label]])[:, 0]
     return int(weights[column == 1].sum()), int(weights[column == 0].sum())
 
 
@@ -343,12 +342,8 @@ def _one_label(table: Table | Packed, truth: Any, label: int, rarer: int) -> tup
     """Return the data and the one column to learn, in which 1 is the rarer value of a label."""
     if isinstance(table, Packed):
         return one_label(table, label, rarer), None
-    column = _dense(truth[:, [label]])
+    column = dense_labels(truth[:, [label]])
     return table, column if rarer else np.where(column < UNKNOWN, 1 - column, column)
-
-
-def _dense(column: Any) -> npt.NDArray[np.uint8]:
-    return np.ascontiguousarray(column.toarray() if sp.issparse(column) else column, dtype=np.uint8)
 
 
 def _improving(engine: Engine) -> Callable[[], Candidate | None]:

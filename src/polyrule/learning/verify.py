@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.heads.bounding import bound_heads
@@ -250,8 +250,7 @@ class _Training:
             raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
         table, truth, weights, scale = examples_of(data)
         name = fingerprint(table, truth, weights)
-        dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
-        return cls(table, dense, weights, scale, name, learner, options, model.label_names)
+        return cls(table, dense_labels(truth), weights, scale, name, learner, options, model.label_names)
 
     @property
     def multi(self) -> bool:
