@@ -290,7 +290,7 @@ class Composition:
         targets, squared = self.targets, self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
-        taken, given, _ = self._taken
+        taken, given = self.taken, self._started[1]
         right, said = self._sums(covers)
         rules, levels = ([], self._first_levels) if before is None else before
         turns = 1 if squared is None or before is not None else _ROUNDS
@@ -367,29 +367,29 @@ class Composition:
             covered &= holds(condition, self.table)
         return covered
 
-    @property
+    @cached_property
     def taken(self) -> Bools:
         """Cells that the rules at the start leave no other."""
-        return self._taken[0]
+        done, _, ended = self._started
+        return done | ended[:, None]
 
     @cached_property
-    def _taken(self) -> tuple[Bools, Bools, Bools]:
-        """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
+    def _started(self) -> tuple[Bools, Bools, Bools]:
+        """Cells that the rules at the start set, those they make present, and examples on which they end the list."""
         if self.start is None or not len(self.start):
             nothing = np.zeros(self.truth.shape, dtype=bool)
-            return nothing, nothing, nothing
+            return nothing, nothing, np.zeros(len(self.truth), dtype=bool)
         result = predict(self.start, self.table.decoded())
         stops = np.array([rule.stop for rule in self.start.rules])
-        ended = ((result.setter >= 0) & stops[result.setter]).any(axis=1)
-        taken = (result.setter >= 0) | ended[:, None]
-        return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
+        done = result.setter >= 0
+        return done, done & (result.labels == 1), (done & stops[result.setter]).any(axis=1)
 
     def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         if self.real is not None:
             return self.real.counted(rules, [covered[: len(self.real.truth)] for covered in covers])
-        taken, _, left = self._taken
-        unset = ~taken
+        done, _, ended = self._started
+        unset = ~self.taken
         kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
         made, searched = [], [0] * len(self.names)
@@ -400,9 +400,9 @@ class Composition:
                 unset[mine, label] = False
                 head.append(self.literal(label, mine, size_of(body)))
                 searched[label] += size_of(body)
-            weight = unscaled(int(self.weights[covered].sum()), self.scale)
+            weight = unscaled(int(self.weights[covered & ~ended].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
-        unset |= left
+        unset |= ended[:, None] & ~done
         rest = self._counts(slice(None), unset)
         # Where no rule sets a label it is absent: that is what the search flatters.
         absent = [
