@@ -17,7 +17,6 @@ from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import Callback, LearnOptions, Teaching
-from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import MOST_TAUGHT, learn
 from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
@@ -31,7 +30,7 @@ from polyrule.model.conditions import with_gaps
 from polyrule.model.decisions import KINDS
 from polyrule.model.rule import NumericCondition, WeightedRule, plain_conditions
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.native import Compute
+from polyrule.native import Compute, native
 from polyrule.scale.gpu_slopes import kernels_of
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
@@ -350,7 +349,7 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
         raise OptionError(f"teacher must be 'forest' or None, not {given.teacher!r}")
     if given.kernels not in (None, "native", "reference"):
         raise OptionError(f"kernels must be None, 'native' or 'reference', not {given.kernels!r}")
-    if given.kernels == "native" and native_kernel() is None:
+    if given.kernels == "native" and native is None:
         raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
     if given.decision != "auto" and given.decision not in KINDS:
         raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {given.decision!r}")
