@@ -105,9 +105,8 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
         min_improvement=0.0,
         chance=0.0,
         judging=few,
-        compute=Compute(kernels=kernels),
     )
-    search = Search(table, slopes, options)
+    search = Search(table, replace(slopes, compute=Compute(kernels=kernels)), options)
     for step in search.steps(body):
         sure, border = search.rows(step)
         for feature in range(len(table.count)):

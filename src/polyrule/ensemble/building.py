@@ -82,6 +82,21 @@ Watcher = Callable[[int, Callable[[], float]], bool]
 
 
 @dataclass(frozen=True, eq=False)
+class Examples:
+    """Examples as they are given."""
+
+    table: Table
+    truth: Bytes
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, rows: Ints) -> Examples:
+        return Examples(self.table[rows], self.truth[rows], self.weights[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class TrainingExamples:
     """What the rules are fitted to: bins of one feature after the other, soft targets and weights of the examples."""
 

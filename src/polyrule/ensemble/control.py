@@ -25,7 +25,6 @@ _DECISION_SHARE = 0.08  # of the time limit, kept back for the decision
 _FINAL_SHARE = 0.45  # of the time limit, at least, for the final model: its rules are what counts
 _FINAL_WORK = 2.0  # the final model takes about as long as so many of the cross-validation
 _WORTH_BEGINNING = 0.2  # of the time that the final model took: with less left, a fold is left out
-_TEACHER_SHARE = 0.4  # of a part's time, at most
 _RULES_SHARE = 0.9
 
 
@@ -168,10 +167,6 @@ class Control:
         self.late = self.late or over
         return over
 
-    def teacher_is_late(self, part: int) -> bool:
-        """Whether the teacher must do with what it has."""
-        return self.out_of_time(part, _TEACHER_SHARE)
-
     def tell(
         self,
         part: int,
@@ -213,48 +208,14 @@ _GROWTH_FOR_TEXT: dict[str, Any] = {"min_improvement": 0.0, "chance": 0.15, "jud
 
 
 @dataclass(frozen=True, slots=True)
-class Teaching:
-    """How much the teacher has to say.
-
-    Parameters
-    ----------
-    trust : float
-        Weight of the teacher's estimate in the target of a training example, from 0 to 1.
-    rounds : int
-        Mixed examples per training example, at most; none are made of text.
-    limit : int
-        Most examples, real and mixed; above it no mixed ones are made.
-    draws : int
-        So many times as many mixed examples are made for the final model.
-    neighbours : int
-        A mixed example takes some of its values from one of so many nearest neighbours.
-    exchange : float
-        Probability that a value is taken from the neighbour.
-    trees : int or None
-        Of the teacher's forest; None for its default.
-    trees_in_folds : int
-        The same in the cross-validation, at most.
-    """
-
-    trust: float = 0.5
-    rounds: int = 3
-    limit: int = 5000
-    draws: int = 3
-    neighbours: int = 5
-    exchange: float = 0.3
-    trees: int | None = None
-    trees_in_folds: int = 60
-
-
-@dataclass(frozen=True, slots=True)
 class LearnOptions:
     """Everything that decides what is learned.
 
     Parameters
     ----------
     build : BuildOptions
-    teaching : Teaching or None
-        None fits the bare labels.
+    taught : bool
+        Whether a teacher has a say; otherwise the bare labels are fitted.
     prices : tuple of float
         Ascending; what a head entry must lower the loss by to stay, to choose from by cross-validation.
     labels_per_head : float or None
@@ -284,7 +245,7 @@ class LearnOptions:
     """
 
     build: BuildOptions = field(default_factory=BuildOptions)
-    teaching: Teaching | None = field(default_factory=Teaching)
+    taught: bool = True
     prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     labels_per_head: float | None = None
     ridges: tuple[float, ...] = ()

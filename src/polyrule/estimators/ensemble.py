@@ -16,9 +16,9 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import Callback, LearnOptions, Teaching
+from polyrule.ensemble.control import Callback, LearnOptions
 from polyrule.ensemble.growing import Growth
-from polyrule.ensemble.learning import MOST_TAUGHT, learn
+from polyrule.ensemble.learning import learn
 from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
@@ -37,6 +37,8 @@ from polyrule.store.coded_table import unpack
 
 logger = logging.getLogger(__name__)
 
+# More examples than these need no teacher: thirty rules cannot chase the noise of so many.
+_MOST_TAUGHT = 200_000
 _POINTS = 10
 _TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
 _SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
@@ -221,8 +223,8 @@ class RuleEnsembleClassifier(RuleEstimator):
             if not isinstance(self.cv, (int, np.integer)):
                 raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
             some = sampled(training, int(self.max_samples or 0), self._threads())
-        if len(training.table) > MOST_TAUGHT:
-            options = dataclasses.replace(options, teaching=None)
+        if len(training.table) > _MOST_TAUGHT:
+            options = dataclasses.replace(options, taught=False)
         table, truth, counted = _examples(some)
         if start is not None:
             options = dataclasses.replace(options, start=_kept(start, table, training.target.names))
@@ -377,7 +379,7 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
             swaps=given.swaps,
             growth=growth,
         ),
-        teaching=Teaching() if given.teacher else None,
+        taught=given.teacher is not None,
         prices=prices,
         ridges=() if given.ridge == "auto" else (float(given.ridge),),
         restarts=int(given.restarts),
