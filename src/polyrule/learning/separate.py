@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import starmap
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from polyrule.arrays import Ints
 from polyrule.data.examples import unscaled
 from polyrule.data.labels import UNKNOWN, dense_labels
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.heads.search import check_search
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions, Outcome, OutOfTime
@@ -247,29 +247,51 @@ class Learner:
         callback: Callback | None = None,
     ) -> tuple[RuleList, Reason]:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
-        if len(label_names) > 1:
-            check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        engine = self.engine(table, truth, weights, scale)
-        growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
-        if heads not in growers:
-            raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
-        if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
-            warn_about_time(self.objective, table, truth, weights)
         learning = Learning(self.separating, scale, callback, len(label_names))
-        learning.run(engine, growers[heads], int(weights.sum()))
-        counts = tuple(_pair(row, scale) for row in engine.leftover())
-        model = RuleList(
-            tuple(learning.rules),
-            table.features,
-            label_names,
-            default_counts=counts,
-            full=self.objective.scope == "full",
-        )
-        warn_about_rules(self.objective, model.rules)
+        left = self.grow(learning, table, truth, weights, heads, len(label_names))
+        return self.model_of(learning, table.features, label_names, left), learning.reason
+
+    def grow(
+        self,
+        learning: Learning,
+        table: Table | Packed,
+        truth: Any,
+        weights: Ints,
+        heads: str,
+        labels: int,
+        begin: Callable[[Engine], None] | None = None,
+    ) -> list[tuple[float, float]]:
+        """Grow the rules of some labels; return per label the weight of the examples on which nobody has set it.
+
+        An engine may `begin` in a state that earlier rules have left.
+        """
+        if labels > 1:
+            check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
+        engine = self.engine(table, truth, weights, learning.scale)
+        if begin is not None:
+            begin(engine)
+        if learning.reason == "complete":
+            if engine.name == "reference" and labels > 1 and isinstance(table, Table):
+                warn_about_time(self.objective, table, truth, weights)
+            learning.run(engine, engine.grow if heads == "multi" else engine.grow_single, int(weights.sum()))
+        return [_pair(row, learning.scale) for row in engine.leftover()]
+
+    def model_of(
+        self,
+        learning: Learning,
+        features: tuple[Feature, ...],
+        label_names: tuple[str, ...],
+        left: Sequence[tuple[float, float]],
+        kept: tuple[Rule, ...] = (),
+    ) -> RuleList:
+        """Return what was learned as a list, behind the rules that were there before."""
+        rules, full = (*kept, *learning.rules), self.objective.scope == "full"
+        model = RuleList(rules, features, label_names, default_counts=tuple(left), full=full)
+        warn_about_rules(self.objective, learning.rules)
         proof = self.objective.proof()
         if proof is not None:
             model.info["measure_proof"] = proof
-        return model, learning.reason
+        return model
 
     def binary_relevance(
         self,
