@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from polyrule.arrays import Bools
 from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.model.rule import WeightedRule
+from polyrule.model.rule import Condition, NumericCondition, WeightedRule, plain_conditions
 from polyrule.native import ONE_THREAD, Compute
 
 _monotonic = time.monotonic
@@ -195,6 +195,20 @@ class Control:
         """Report that only the decision is left."""
         if self._callback is not None:
             self._callback(EnsembleProgress("decision", 0.97, elapsed=self._clock() - self._start))
+
+
+def signs_of(body: Sequence[Condition], direction: Sequence[int]) -> list[int]:
+    """Which sign each condition on a feature with a direction wants the weights of its rule to have.
+
+    A body that is left or entered as a feature rises may only lower or raise scores that rise with this feature.
+
+    Examples
+    --------
+    >>> signs_of((NumericCondition(0, ">", 1.0), NumericCondition(1, ">", 1.0), NumericCondition(0, "<=", 2.0)), [1, 0])
+    [1, -1]
+    """
+    tests = (test for test in plain_conditions(body) if isinstance(test, NumericCondition) and direction[test.feature])
+    return [int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests]
 
 
 _RIDGES = (0.3, 1.0, 3.0, 10.0)

@@ -16,7 +16,7 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import Callback, LearnOptions
+from polyrule.ensemble.control import Callback, LearnOptions, signs_of
 from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
@@ -28,7 +28,7 @@ from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
 from polyrule.model.decisions import KINDS
-from polyrule.model.rule import NumericCondition, WeightedRule, plain_conditions
+from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.native import Compute, native
 from polyrule.scale.gpu_slopes import kernels_of
@@ -303,8 +303,7 @@ def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
     for place, op in limits.directions.items():
         direction[place] = 1 if op == ">" else -1
     for number, rule in enumerate(start, start=1):
-        tests = [t for t in plain_conditions(rule.body) if isinstance(t, NumericCondition) and direction[t.feature]]
-        if len({int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests}) > 1:
+        if len(set(signs_of(rule.body, direction.tolist()))) > 1:
             raise OptionError(
                 f"start: what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "
                 "remove the rule, or the feature from monotone"
