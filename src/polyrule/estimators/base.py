@@ -38,6 +38,8 @@ from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
 from polyrule.version import __version__
 
+logger = logging.getLogger(__name__)
+
 # Parameters that say how learning is watched, not what is learned.
 _NOT_STORED = ("callback", "verbose")
 
@@ -68,6 +70,7 @@ class RuleEstimator(FittedRules):
     n_jobs: int | None
     max_samples: int | None = None
     device: str
+    stopped_reason_: str
 
     def _on_device(self) -> AbstractContextManager[None]:
         """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
@@ -156,9 +159,13 @@ class RuleEstimator(FittedRules):
             table, truth, weights = table[kept], truth[kept], weights[kept]
         return TrainingData(table, truth, weights, scale, target, seen, kept, label_columns)
 
-    def _remember(self, training: TrainingData, **learned: Any) -> None:
-        """Set the fitted attributes, all at once: those that follow from the data, and what was learned."""
-        target = training.target
+    def _keep(self, training: TrainingData, model: Any, reason: str, info: dict[str, Any], **learned: Any) -> Any:
+        """Set the fitted attributes, all at once: those that follow from the data, and what was learned.
+
+        Returns the model as it is kept: it says where it came from.
+        """
+        model, target = with_gaps(model, training.table), training.target
+        model.info.update(self._provenance(training) | {"stopped": reason} | info)
         fitted = {
             "features_": training.table.features,
             "label_names_": target.names,
@@ -166,9 +173,11 @@ class RuleEstimator(FittedRules):
             "_target": Target(target.kind, None, target.names, target.classes, target.sparse, target.separator),
             "_label_columns": training.label_columns,
         }
+        learned |= {"model_": model, "stopped_reason_": reason}
         self.__dict__.update(fitted | training.seen | learned)
         if "feature_names_in_" not in training.seen:
             self.__dict__.pop("feature_names_in_", None)
+        return model
 
     def _read(self, X: Any) -> Table:
         """Read the features of new examples."""
@@ -226,6 +235,13 @@ class RuleEstimator(FittedRules):
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def pass_on_interrupt(reason: str, model: Any) -> None:
+    """Let an interrupt go on, once the estimator is fitted."""
+    if reason == "interrupted":
+        logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
+        raise KeyboardInterrupt
 
 
 def _fingerprint(training: TrainingData) -> str:
@@ -318,9 +334,6 @@ def _checked(estimator: Any, X: Any) -> Any:
         raise DataError(" ".join(str(problem).split())) from problem
 
 
-logger = logging.getLogger(__name__)
-
-
 class RuleClassifier(RuleEstimator):
     """What the classifiers that learn lists share: fitting, predicting, explaining."""
 
@@ -331,7 +344,6 @@ class RuleClassifier(RuleEstimator):
     verbose: bool
 
     model_: RuleList
-    stopped_reason_: Reason
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -351,15 +363,11 @@ class RuleClassifier(RuleEstimator):
             warn_about_identifiers(training.table)
         with self._on_device():
             model, reason = self._learn(training, counting, start)
-        model = with_gaps(model, training.table)
-        model.info.update(self._provenance(training) | {"stopped": reason})
-        self._remember(training, model_=model, stopped_reason_=reason)
+        model = self._keep(training, model, reason, {})
         if isinstance(training.table, Table):
             several = training.target.kind == "multilabel"
             warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)
-        if reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
-            raise KeyboardInterrupt
+        pass_on_interrupt(reason, model)
         return self
 
     def decision_path(self, X: Any) -> sp.csr_matrix:

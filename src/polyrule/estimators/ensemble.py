@@ -21,12 +21,11 @@ from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
-from polyrule.estimators.base import RuleEstimator, TrainingData
+from polyrule.estimators.base import RuleEstimator, TrainingData, pass_on_interrupt
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
-from polyrule.model.conditions import with_gaps
 from polyrule.model.decisions import KINDS
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -153,7 +152,6 @@ class RuleEnsembleClassifier(RuleEstimator):
     """
 
     model_: RuleEnsemble
-    stopped_reason_: str
     merits_: dict[str, Any]
     _holds = RuleEnsemble
     _evidence: Evidence | None = None
@@ -242,22 +240,14 @@ class RuleEnsembleClassifier(RuleEstimator):
         watch = telling(self.callback, self.verbose)
         with self._on_device():
             learned = learn(table, truth, weights, names, options, watch, fold)
-        learned.model.info.update(self._provenance(training))
-        learned.model.info["stopped"] = learned.reason
-        if told:
-            learned.model.info["monotone"] = told
         model = learned.model
         if some is not training:
             model = ensemble_on_all(model, training, self._threads())
             model.info.pop("weights", None)  # they are the best ones for the sample
-        model = with_gaps(model, training.table)
-        self._remember(
-            training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
-        )
+        info = {"monotone": told} if told else {}
+        model = self._keep(training, model, learned.reason, info, merits_=learned.merits, _evidence=learned.evidence)
         logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, learned.merits)
-        if learned.reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model.rules))
-            raise KeyboardInterrupt
+        pass_on_interrupt(learned.reason, model)
         return self
 
     def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
