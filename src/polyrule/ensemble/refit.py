@@ -12,7 +12,7 @@ from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.examples import examples_of, fingerprint
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.ensemble.control import signs_of
-from polyrule.ensemble.tuning import Evidence, check_monotone, choose
+from polyrule.ensemble.tuning import Evidence, check_decision, choose
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.conditions import with_gaps
@@ -109,7 +109,7 @@ def tune_decision(
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
         What for.
     """
-    check_monotone(ensemble.info.get("monotone"), decision)
+    check_decision(decision, optimize, ensemble.info.get("monotone"))
     _, truth, weights = training(ensemble, data)
     model, table = fit_to(ensemble, data.X)
     fold = np.arange(len(table)) % 3

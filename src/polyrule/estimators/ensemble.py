@@ -19,14 +19,13 @@ from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import Callback, LearnOptions, signs_of
 from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
-from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
+from polyrule.ensemble.tuning import Evidence, check_decision, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData, pass_on_interrupt
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
-from polyrule.model.decisions import KINDS
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.native import Compute, native
@@ -262,7 +261,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             )
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
-        check_monotone(self.monotone, kind)
+        check_decision(kind, optimize, self.monotone)
         chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
         tuned_for = {"optimize": optimize, "decision": kind}  # what `verify` does again
@@ -313,8 +312,8 @@ def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule
     return start.rules
 
 
-def _options_of(given: Any, threads: int) -> LearnOptions:
-    """Check all parameters of an ensemble estimator and bring them into the form the learner takes."""
+def _check(given: Any) -> None:
+    """Refuse parameters of an ensemble estimator that make no sense."""
     for name, least in (
         ("max_rules", 0),
         ("max_conditions", 1),
@@ -342,19 +341,24 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
         raise OptionError(f"kernels must be None, 'native' or 'reference', not {given.kernels!r}")
     if given.kernels == "native" and native is None:
         raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-    if given.decision != "auto" and given.decision not in KINDS:
-        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {given.decision!r}")
-    check_monotone(given.monotone, given.decision)
-    if given.optimize not in MEASURES:
-        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {given.optimize!r}")
+    check_decision(given.decision, given.optimize, given.monotone)
     if given.label_cost != "auto" and (not _is_number(given.label_cost) or float(given.label_cost) < 0):
         raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {given.label_cost!r}")
     if given.ridge != "auto" and (not _is_number(given.ridge) or float(given.ridge) <= 0):
         raise OptionError(f"ridge must be 'auto' or a positive number, not {given.ridge!r}")
     if given.alternatives not in ("auto", True, False):
         raise OptionError(f"alternatives must be 'auto', True or False, not {given.alternatives!r}")
-    points = _POINTS if given.points is True else 0 if given.points is False else given.points
-    _whole("points", points, 0)
+    _whole("points", _most_points(given), 0)
+
+
+def _most_points(given: Any) -> Any:
+    return _POINTS if given.points is True else 0 if given.points is False else given.points
+
+
+def _options_of(given: Any, threads: int) -> LearnOptions:
+    """Bring the parameters of an ensemble estimator into the form the learner takes."""
+    _check(given)
+    wanted = given.labels_per_head
     members = int(given.max_members) if given.alternatives else 1
     growth = Growth(given.max_conditions, members, given.beam_width)
     plain = LearnOptions()
@@ -375,7 +379,7 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
         labels_per_head=None if wanted is None else float(wanted),
         folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,
         max_bins=int(given.max_bins),
-        points=int(points),
+        points=int(_most_points(given)),
         decision=given.decision,
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),
