@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +13,7 @@ import scipy
 import sklearn
 from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix, row_blocks
 from polyrule.bins.tests import meaning
 from polyrule.data.examples import by_content
 from polyrule.data.table import Table
@@ -271,8 +271,9 @@ class _HeldOut:
         start = 0
         for places, part, covers in self._pieces:
             coefficients, unit = part.weights_for(part.nearest(setting), calibration, points)
-            for first, block in _blocks(covers, self._labels):
-                found[start + first : start + first + len(block)] = np.asarray(unit) * (block @ coefficients)
+            for rows in self._blocks(places):
+                mine = found[start : start + len(places)]
+                mine[rows] = np.asarray(unit) * (covers[rows].astype(np.float64) @ coefficients)
             start += len(places)
         return np.asarray(found[self._order])
 
@@ -281,14 +282,11 @@ class _HeldOut:
         total, weight, truth, weights = 0.0, 0.0, self.given.truth, self.given.weights
         for places, part, covers in self._pieces:
             coefficients = part.coefficients(part.nearest(setting))
-            for first, block in _blocks(covers, self._labels):
-                some = places[first : first + len(block)]
-                total += math.fsum(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]))
+            for rows in self._blocks(places):
+                some, scores = places[rows], covers[rows].astype(np.float64) @ coefficients
+                total += math.fsum(loss(scores, truth[some].astype(np.float64), weights[some]))
                 weight += float(weights[some].sum())
         return total / weight
 
-
-def _blocks(covers: Bytes, labels: int) -> Iterator[tuple[int, Matrix]]:
-    step = max(256, _BLOCK_CELLS // max(1, labels))
-    for first in range(0, len(covers), step):
-        yield first, covers[first : first + step].astype(np.float64)
+    def _blocks(self, places: Ints) -> list[slice]:
+        return row_blocks(len(places), self._labels, _BLOCK_CELLS, least=256)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Matrix
+from polyrule.arrays import Bools, Bytes, Matrix, row_blocks
 from polyrule.bins.binning import Binning
 from polyrule.bins.tests import meaning
 from polyrule.data.table import Table
@@ -75,8 +75,8 @@ class SoftTargets:
         self.teacher = Teacher(matrix, given.truth, given.weights, options.seed, threads, trees, stop, keep)
         self.targets = self.teacher.left_out
         self.targets *= np.float32(_TRUST)
-        for first in range(0, len(given), _BLOCK):
-            self.targets[first : first + _BLOCK] += given.truth[first : first + _BLOCK] * np.float32(1 - _TRUST)
+        for rows in row_blocks(len(given), 1, _BLOCK):
+            self.targets[rows] += given.truth[rows] * np.float32(1 - _TRUST)
         if self.wanted:
             self._codes = binning.codes(given.table)
             self._near = neighbours(matrix, _NEIGHBOURS, np.random.default_rng([options.seed, 2]))

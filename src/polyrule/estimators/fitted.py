@@ -79,7 +79,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _score_known(self, X: Any, truth: Any, sample_weight: Any, wrong: Bools | None = None) -> float:
         """Subset accuracy over the known labels of the examples that have one; those of `wrong` are never right."""
-        dense, predicted = map(dense_labels, (truth, self.predict(X)))
+        dense, predicted = (dense_labels(m) for m in (truth, self.predict(X)))
         unknown = dense == UNKNOWN
         weights = np.ones(len(dense)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         counted = ~unknown.all(axis=1)

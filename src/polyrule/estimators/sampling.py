@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Ints, row_blocks
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
@@ -101,8 +101,7 @@ def _unless_all_one(weights: Ints) -> Ints | None:
 def _pieces(training: TrainingData) -> Iterator[Examples]:
     """Examples in memory, a few at a time."""
     assert isinstance(training.table, Table)
-    for first in range(0, len(training.table), _ROWS):
-        rows = slice(first, first + _ROWS)
+    for rows in row_blocks(len(training.table), 1, _ROWS):
         yield training.table[rows], dense_labels(training.truth[rows]), training.weights[rows]
 
 

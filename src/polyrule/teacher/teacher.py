@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
+from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix, row_blocks
 from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
 from polyrule.teacher.forest import Forest
@@ -123,9 +123,7 @@ class Teacher:
 
     def _blended(self, said: list[Floats32]) -> Floats32:
         blended = said[0]  # in their place: such matrices are what a teacher needs most memory for
-        step = max(1, _BLOCK_CELLS // max(1, blended.shape[1]))
-        for first in range(0, len(blended), step):
-            block = slice(first, first + step)
+        for block in row_blocks(*blended.shape, _BLOCK_CELLS):
             estimates = self._blend.apply([estimates[block].astype(np.float64) for estimates in said])
             blended[block] = np.rint(estimates / GRAIN) * GRAIN
         return blended
