@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyrule.arrays import Bools, Floats, Ints
+from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
@@ -26,7 +26,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 from polyrule.estimators.fitted import FittedRules
 from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
-from polyrule.learning.separate import Reason
+from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
@@ -45,19 +45,14 @@ _NOT_STORED = ("callback", "verbose")
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingData:
+class TrainingData(Training):
     """What a fit learns from: examples of positive weight only, weights as integers times `scale`.
 
-    Packed data takes the place of table and labels; `weights` then is the total weight. `kept` tells which of the given
-    examples these are, None for all. `seen` are the fitted attributes that describe the columns of X, and
-    `label_columns` those of X that were the labels: a fit sets nothing on its estimator before it is done, so that one
-    may be fitted by several threads.
+    `kept` tells which of the given examples these are, None for all. `seen` are the fitted attributes that describe the
+    columns of X, and `label_columns` those of X that were the labels: a fit sets nothing on its estimator before it is
+    done, so that one may be fitted by several threads.
     """
 
-    table: Table | Packed
-    truth: Any
-    weights: Ints
-    scale: Fraction
     target: Target
     seen: dict[str, Any]
     kept: Bools | None = None
@@ -157,7 +152,7 @@ class RuleEstimator(FittedRules):
             kept = None
         else:
             table, truth, weights = table[kept], truth[kept], weights[kept]
-        return TrainingData(table, truth, weights, scale, target, seen, kept, label_columns)
+        return TrainingData(table, truth, weights, target.names, scale, target, seen, kept, label_columns)
 
     def _keep(self, training: TrainingData, model: Any, reason: str, info: dict[str, Any], **learned: Any) -> Any:
         """Set the fitted attributes, all at once: those that follow from the data, and what was learned.
@@ -260,7 +255,8 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
     classes = [np.array([0, 1]) for _ in X.label_names]
     target = Target("multilabel", None, X.label_names, classes)
     seen = {"n_features_in_": len(names), "feature_names_in_": names}
-    return TrainingData(X, None, np.array([X.total_weight], dtype=np.int64), Fraction(1), target, seen)
+    weights = np.array([X.total_weight], dtype=np.int64)
+    return TrainingData(X, None, weights, X.label_names, Fraction(1), target, seen)
 
 
 def _plain(value: Any) -> Any:
@@ -397,7 +393,7 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
         return training
     t = training
     packed = pack_table(
-        table, t.truth, t.weights, t.target.names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
+        table, t.truth, t.weights, t.label_names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
     )
     return replace(training, table=packed, truth=None)
 

@@ -224,10 +224,10 @@ class RuleEnsembleClassifier(RuleEstimator):
             options = dataclasses.replace(options, taught=False)
         table, truth, counted = _examples(some)
         if start is not None:
-            options = dataclasses.replace(options, start=_kept(start, table, training.target.names))
+            options = dataclasses.replace(options, start=_kept(start, table, training.label_names))
         told: dict[str, str] = {}
         if self.features or self.forbid or self.monotone:
-            limits = Constraints.read(table, training.target.names, self.features, self.forbid, self.monotone)
+            limits = Constraints.read(table, training.label_names, self.features, self.forbid, self.monotone)
             told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
             if not limits.allowed.all():
                 table = table.emptied(np.asarray(limits.allowed.any(axis=1)))
@@ -235,7 +235,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = counted.astype(np.float64) * float(some.scale)
-        names, fold = training.target.names, _folds_of(self.cv, truth, some.kept)
+        names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
         with self._on_device():
             learned = learn(table, truth, weights, names, options, watch, fold)

@@ -39,7 +39,7 @@ from polyrule.learning.selection import (
     targets_of,
     with_mixed,
 )
-from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions
+from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, Training
 from polyrule.measures import Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model.conditions import holds
@@ -188,7 +188,8 @@ class Composition:
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False), growing=growing)
             like = engine if table is sorted_table else None
-            engine, sorted_table = learner.engine(table, truth, self.weights, self.scale, like=like), table
+            given = Training(table, truth, self.weights, self.names, self.scale)
+            engine, sorted_table = learner.engine(given, like=like), table
             learning.run(engine, _patient(engine, self._least), int(self.weights.sum()))
             pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):
