@@ -52,7 +52,8 @@ def list_on_all(model: RuleList, training: TrainingData, most: int, after: int =
     The first rules, as many as `after` says, stay as they are.
     """
     model = replace(model, rules=(*model.rules[:after], *_out_of_empty_bins(model.rules[after:], training.table)))
-    model.info["pruning"]["sample"] = most
+    if "pruning" in model.info:  # not where an interrupt came before there was anything to choose from
+        model.info["pruning"]["sample"] = most
     simple = not (model.flat.stop.any() or model.full)
     bodies = _coded(model, training) if simple else None
     counts = _added(training, partial(_list_counts, model=model, bodies=bodies), threads)
