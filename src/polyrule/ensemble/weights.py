@@ -183,7 +183,7 @@ class Solver:
         """The penalised loss."""
         found = [math.fsum((self._penalties()[:, None] * self.coefficients**2 / 2).flat)]
         covers, targets = self.covers, self.targets
-        for some in row_blocks(*targets.shape, _BLOCK_CELLS, least=256):
+        for some in row_blocks(len(targets), targets.shape[1], _BLOCK_CELLS, least=256):
             scores = np.zeros((len(self.weights[some]), len(self._hessians)))
             for covered, weights in zip(covers[some].T, self.coefficients, strict=False):
                 scores += np.where(covered[:, None], weights, 0)  # a product would depend on the library that adds up

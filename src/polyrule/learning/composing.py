@@ -86,6 +86,7 @@ class Composition:
     cut: float = 0.5
     real: Composition | None = None
     _summed: tuple[Covers, Matrix, Matrix] | None = field(default=None, init=False, repr=False)
+    _masks: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
 
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
@@ -126,7 +127,7 @@ class Composition:
     def _learned(self) -> tuple[RuleList, Reason]:
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
-            return self.counted([], []), reason
+            return self.counted([]), reason
         if self.pruning.max_members and reason == "complete":
             if self._is_text:
                 pool.add(words_of(self.table, self._least), parts=False)
@@ -354,19 +355,20 @@ class Composition:
         for head, (_, labels) in zip(heads, rules, strict=True):
             head[list(labels)] = True
         gains = self._gains(targets, levels)
-        covers = Covers.pack(np.array([self.covered(body) for body in bodies]))
+        covers = Covers.pack(np.array([self._covered(body) for body in bodies]))
         selection = Selection(covers, sizes, gains, self._costs(targets), self.taken, heads)
         for number, (_, labels) in enumerate(rules):
             selection.add(Chosen(number, labels))
         selection.settle()
         return [(bodies[rule.body], rule.labels) for rule in selection.ordered()]
 
-    def covered(self, body: Body) -> Bools:
+    def _covered(self, body: Body) -> Bools:
         """Which examples a body covers."""
-        covered = np.ones(len(self.table), dtype=bool)
-        for condition in body:
-            covered &= holds(condition, self.table)
-        return covered
+        if body not in self._masks:
+            self._masks[body] = np.ones(len(self.table), dtype=bool)
+            for condition in body:
+                self._masks[body] &= holds(condition, self.table)
+        return self._masks[body]
 
     @cached_property
     def taken(self) -> Bools:
@@ -385,17 +387,17 @@ class Composition:
         done = result.setter >= 0
         return done, done & (result.labels == 1), (done & stops[result.setter]).any(axis=1)
 
-    def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
+    def counted(self, rules: Rules) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         if self.real is not None:
-            return self.real.counted(rules, [covered[: len(self.real.truth)] for covered in covers])
+            return self.real.counted(rules)
         done, _, ended = self._started
         unset = ~self.taken
         kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
         made, searched = [], [0] * len(self.names)
-        for (body, labels), covered in zip(rules, covers, strict=True):
-            head = []
+        for body, labels in rules:
+            head, covered = [], self._covered(body)
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False
