@@ -1,4 +1,4 @@
-"""What arrays are called in signatures, everywhere in the package, and how large ones are gone through."""
+"""What arrays are called in signatures, everywhere in the package."""
 
 from __future__ import annotations
 
@@ -22,15 +22,3 @@ Bytes = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.uint16]
 #: 64 bits each: of sets of examples, or hashes.
 Words = npt.NDArray[np.uint64]
-
-
-def row_blocks(rows: int, columns: int, cells: int, least: int = 1) -> list[slice]:
-    """Cut rows into blocks of at most so many cells, but no fewer than `least` rows: what is made of one stays small.
-
-    Examples
-    --------
-    >>> row_blocks(5, 3, 6)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
-    """
-    step = max(least, cells // max(1, columns))
-    return [slice(first, first + step) for first in range(0, rows, step)]

@@ -13,10 +13,10 @@ import scipy
 import sklearn
 from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix, row_blocks
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
 from polyrule.data.examples import by_content
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
 from polyrule.ensemble.building import Examples
 from polyrule.ensemble.control import Callback, Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix, row_blocks
+from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.data.table import row_blocks
 from polyrule.native import ONE_THREAD, Compute
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Matrix, row_blocks
+from polyrule.arrays import Bools, Bytes, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.bins.tests import meaning
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
 from polyrule.ensemble.building import Builder, Examples, TrainingExamples, covers_of, plain_examples
 from polyrule.ensemble.control import Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration

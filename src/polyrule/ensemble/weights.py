@@ -16,7 +16,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix, row_blocks
+from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.data.table import row_blocks
 from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for, weight_bits
 from polyrule.native import ONE_THREAD, Compute
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints, row_blocks
+from polyrule.arrays import Ints
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
 from polyrule.model import RuleList

@@ -17,8 +17,8 @@ from math import comb
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints, Words, row_blocks
-from polyrule.data.table import Feature, Table
+from polyrule.arrays import Bools, Floats, Ints, Words
+from polyrule.data.table import Feature, Table, row_blocks
 from polyrule.model.conditions import holds, said_shorter
 from polyrule.model.rule import (
     Condition,

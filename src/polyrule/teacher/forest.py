@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, row_blocks
+from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32
+from polyrule.data.table import row_blocks
 from polyrule.native import native
 from polyrule.teacher.ridge import usual_values
 

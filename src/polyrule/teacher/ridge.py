@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
-from polyrule.arrays import Bytes, Floats, Floats32, Matrix, row_blocks
+from polyrule.arrays import Bytes, Floats, Floats32, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
+from polyrule.data.table import row_blocks
 
 _COLUMN_CELLS = 2_000_000
 _RIDGE = 0.3

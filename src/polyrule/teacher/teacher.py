@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix, row_blocks
+from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
 from polyrule.bins.binning import Binning
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
 from polyrule.teacher.forest import Forest
 from polyrule.teacher.ridge import KernelRidge, LinearRidge, column_blocks, looks_like_text, usual_values
 
@@ -123,7 +123,7 @@ class Teacher:
 
     def _blended(self, said: list[Floats32]) -> Floats32:
         blended = said[0]  # in their place: such matrices are what a teacher needs most memory for
-        for block in row_blocks(*blended.shape, _BLOCK_CELLS):
+        for block in row_blocks(len(blended), blended.shape[1], _BLOCK_CELLS):
             estimates = self._blend.apply([estimates[block].astype(np.float64) for estimates in said])
             blended[block] = np.rint(estimates / GRAIN) * GRAIN
         return blended
