@@ -13,7 +13,7 @@ from polyrule.data.examples import examples_of, fingerprint
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.ensemble.control import signs_of
 from polyrule.ensemble.tuning import Evidence, check_decision, choose
-from polyrule.ensemble.weights import INTERCEPT_RIDGE
+from polyrule.ensemble.weights import penalties_of
 from polyrule.errors import ModelError
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
@@ -63,7 +63,7 @@ def refit(
         offset = wrong_side * (covers @ np.where(free, 0.0, coefficients[:, label]))
         while True:
             seen, nothing = wrong_side[:, None] * covers[:, free], np.zeros(np.count_nonzero(free))
-            penalties = _penalties(len(nothing), ridge)
+            penalties = penalties_of(len(nothing), ridge)
             coefficients[free, label] = lowest(seen, weights, nothing, nothing, penalties, offset)
             wrong = free & (coefficients[:, label] * signs < 0)
             if not wrong.any():
@@ -157,10 +157,4 @@ def required_signs(ensemble: RuleEnsemble) -> list[int]:
 def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:
     """Derivatives of the penalised loss of one label; the first column of `covers` is the intercept's."""
     chance = 1 / (1 + np.exp(-np.clip(offset + covers @ at, -700, 700)))
-    return np.asarray(covers.T @ (weights * (chance - truth)) + _penalties(len(at), ridge) * at)
-
-
-def _penalties(count: int, ridge: float) -> Floats:
-    penalties = np.full(count, ridge)
-    penalties[:1] = INTERCEPT_RIDGE
-    return penalties
+    return np.asarray(covers.T @ (weights * (chance - truth)) + penalties_of(len(at), ridge) * at)

@@ -250,9 +250,7 @@ class Solver:
         return found / self.scale
 
     def _penalties(self) -> Floats:
-        penalties = np.full(self._size, self.ridge)
-        penalties[0] = INTERCEPT_RIDGE
-        return penalties
+        return penalties_of(self._size, self.ridge)
 
     def _curvatures(self, labels: Ints) -> list[Matrix]:
         """Curvature matrices of the weights in the support, without the penalty; those that are missing are made."""
@@ -305,6 +303,13 @@ class Solver:
         support = self.support[:, labels]
         found = self._logistic.descents(labels, coefficients, support)
         return np.asarray(np.where(support, found + self._penalties()[:, None] * coefficients, 0.0))
+
+
+def penalties_of(count: int, ridge: float) -> Floats:
+    """Penalties on the squares of so many numbers, the first of which is the intercept."""
+    penalties = np.full(count, ridge)
+    penalties[:1] = INTERCEPT_RIDGE
+    return penalties
 
 
 def _added(rows: Matrix) -> Floats:

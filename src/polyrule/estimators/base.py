@@ -398,14 +398,10 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
     return replace(training, table=packed, truth=None)
 
 
-def examples_of(training: TrainingData, counting: Counting) -> TrainingData:
+def examples_of(training: TrainingData, *, refine: bool = False) -> TrainingData:
     """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
     if not isinstance(training.table, Packed):
         return training
     table, truth, weights = unpack(training.table)
-    return replace(
-        training,
-        table=unpack_values(training.table) if counting.refine else table,
-        truth=truth,
-        weights=weights,
-    )
+    table = unpack_values(training.table) if refine else table
+    return replace(training, table=table, truth=truth, weights=weights)

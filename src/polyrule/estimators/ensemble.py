@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
-from polyrule.data.labels import require_known
+from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import Callback, LearnOptions, signs_of
@@ -21,7 +21,7 @@ from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.tuning import Evidence, check_decision, choose
 from polyrule.errors import ModelError, OptionError
-from polyrule.estimators.base import RuleEstimator, TrainingData, pass_on_interrupt
+from polyrule.estimators.base import RuleEstimator, TrainingData, examples_of, pass_on_interrupt
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
@@ -30,8 +30,6 @@ from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.native import Compute, native
 from polyrule.scale.gpu_slopes import kernels_of
-from polyrule.store import Packed
-from polyrule.store.coded_table import unpack
 
 logger = logging.getLogger(__name__)
 
@@ -215,14 +213,17 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options = _options_of(self, self._threads())
-        some = training
-        if self._is_sampled(training):
+        some, sampling = training, self._is_sampled(training)
+        if sampling:
             if not isinstance(self.cv, (int, np.integer)):
                 raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
             some = sampled(training, int(self.max_samples or 0), self._threads())
         if len(training.table) > _MOST_TAUGHT:
             options = dataclasses.replace(options, taught=False)
-        table, truth, counted = _examples(some)
+        some = examples_of(some)
+        require_known(some.truth, "an ensemble of rules")
+        table, truth = some.table, dense_labels(some.truth)
+        assert isinstance(table, Table)
         if start is not None:
             options = dataclasses.replace(options, start=_kept(start, table, training.label_names))
         told: dict[str, str] = {}
@@ -234,13 +235,13 @@ class RuleEnsembleClassifier(RuleEstimator):
                 options = dataclasses.replace(options, allowed=limits.allowed)
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
-        weights = counted.astype(np.float64) * float(some.scale)
+        weights = some.weights.astype(np.float64) * float(some.scale)
         names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
         with self._on_device():
             learned = learn(table, truth, weights, names, options, watch, fold)
         model = learned.model
-        if some is not training:
+        if sampling:
             model = ensemble_on_all(model, training, self._threads())
             model.info.pop("weights", None)  # they are the best ones for the sample
         info = {"monotone": told} if told else {}
@@ -275,15 +276,6 @@ class RuleEnsembleClassifier(RuleEstimator):
         """Return a sparse indicator (examples × rules) of the rules that fire."""
         table = self._read(X)
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
-
-
-def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
-    """Features, labels and weights of the examples; those of a store as codes of one or two bytes."""
-    if isinstance(training.table, Packed):
-        return unpack(training.table)
-    require_known(training.truth, "an ensemble of rules")
-    truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
-    return training.table, truth.astype(np.uint8, copy=False), training.weights
 
 
 def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:

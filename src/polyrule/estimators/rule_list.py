@@ -287,10 +287,11 @@ class RuleListClassifier(RuleClassifier):
     ) -> tuple[RuleList, Reason]:
         """Return a short list, learned from a sample where there are very many examples, with its counts on all."""
         if not self._is_sampled(training):
-            return self._chosen(examples_of(training, counting), counting, start)
+            return self._chosen(examples_of(training, refine=counting.refine), counting, start)
         most, threads = int(self.max_samples or 0), self._threads()
         some = sampled(training, most, threads)
-        model, reason = self._chosen(examples_of(some, counting), counting, start, share_of(some, training))
+        examples, share = examples_of(some, refine=counting.refine), share_of(some, training)
+        model, reason = self._chosen(examples, counting, start, share)
         return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
 
     def _chosen(
