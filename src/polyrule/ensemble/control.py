@@ -191,6 +191,13 @@ class Control:
         self.stopped = self.stopped or wish
         return wish or self.interrupted
 
+    @property
+    def reason(self) -> str:
+        """Why learning ended."""
+        if self.stopped:
+            return "callback"
+        return "interrupted" if self.interrupted else "time_limit" if self.late else "complete"
+
     def tell_decision(self) -> None:
         """Report that only the decision is left."""
         if self._callback is not None:

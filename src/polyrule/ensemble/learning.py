@@ -6,7 +6,7 @@ import math
 import platform
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -48,7 +48,6 @@ class Learned:
     evidence: Evidence
     merits: dict[str, float]
     reason: str = "complete"
-    losses: dict[Setting, float] = field(default_factory=dict)
 
 
 def learn(
@@ -141,8 +140,8 @@ class _Judged:
 
     def __init__(self, held: _HeldOut, whole: Part, options: LearnOptions) -> None:
         self.whole = whole
-        self.losses = {setting: held.loss(setting) for setting in whole.settings}
-        self.setting = shortest_good(self.losses, whole.labels_per_head, options.labels_per_head)
+        losses = {setting: held.loss(setting) for setting in whole.settings}
+        self.setting = shortest_good(losses, whole.labels_per_head, options.labels_per_head)
         truth, weights = held.given.truth[held.rows], held.given.weights[held.rows]
         scores = held.scores(self.setting, Calibration(), 0)
         self.calibration = Calibration()
@@ -172,7 +171,6 @@ def _assemble(
         if head:
             body = tuple(whole.binning.condition(test) for test in whole.chosen.bodies[number - 1])
             rules.append(WeightedRule(head, body, float(given.weights[covers[:, number] > 0].sum())))
-    reason = "interrupted" if control.interrupted else "time_limit" if control.late else "complete"
     info = {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits}
     different = {meaning(tests) for tests in whole.chosen.bodies}
     plain = not whole.teacher and not options.points and len(rules) == len(different)
@@ -192,7 +190,7 @@ def _assemble(
         unit,
         info,
     )
-    return Learned(model, evidence, merits, "callback" if control.stopped else reason, judged.losses)
+    return Learned(model, evidence, merits, control.reason)
 
 
 def versions() -> dict[str, str]:

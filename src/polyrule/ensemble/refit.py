@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.examples import examples_of, fingerprint
@@ -156,5 +157,5 @@ def required_signs(ensemble: RuleEnsemble) -> list[int]:
 
 def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:
     """Derivatives of the penalised loss of one label; the first column of `covers` is the intercept's."""
-    chance = 1 / (1 + np.exp(-np.clip(offset + covers @ at, -700, 700)))
-    return np.asarray(covers.T @ (weights * (chance - truth)) + penalties_of(len(at), ridge) * at)
+    surplus = expit(offset + covers @ at) - truth
+    return np.asarray(covers.T @ (weights * surplus) + penalties_of(len(at), ridge) * at)

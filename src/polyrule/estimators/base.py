@@ -403,5 +403,5 @@ def examples_of(training: TrainingData, *, refine: bool = False) -> TrainingData
     if not isinstance(training.table, Packed):
         return training
     table, truth, weights = unpack(training.table)
-    table = unpack_values(training.table) if refine else table
-    return replace(training, table=table, truth=truth, weights=weights)
+    values = unpack_values(training.table) if refine else table
+    return replace(training, table=values, truth=truth, weights=weights)

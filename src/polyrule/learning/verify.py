@@ -38,7 +38,7 @@ from polyrule.learning.relearn import (
     relearn,
 )
 from polyrule.learning.verify_pruned import Earnings
-from polyrule.measures.objective import Lift, Objective
+from polyrule.measures.objective import Objective
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.measures.ratio import exact_number
@@ -268,12 +268,11 @@ class _Training:
     def objective(self) -> Objective:
         if self.learner == "BinaryRelevanceRuleClassifier":
             return Objective(self.options["measure"])
-        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope")}
+        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope", "lift", "search")}
         chosen["negative"] = self.options["negative"] is not False  # None, the default, is yes for grown lists
-        limit = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
-        lift = Lift.parse(self.options["lift"] or "none")
-        effort = self.options.get("effort")  # files of earlier versions do not name it
-        return Objective(**chosen, lift=lift, search=self.options["search"], max_head_size=limit, effort=effort)
+        chosen["max_head_size"] = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
+        chosen["effort"] = self.options.get("effort")  # files of earlier versions do not name it
+        return Objective(**chosen)
 
     def earnings(self, model: RuleList) -> Earnings | str:
         """Return what the rules of a pruned list add to it, or why that cannot be told."""
