@@ -39,7 +39,7 @@ from polyrule.learning.selection import (
     targets_of,
     with_mixed,
 )
-from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, Training
+from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, Training, note_proof
 from polyrule.measures import Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model.conditions import holds
@@ -93,9 +93,9 @@ class Composition:
         # Threads of BLAS would wait for each other, and the last digits of products would change with their number.
         with threadpool_limits(1, user_api="blas"):
             self.clock = Clock(self.learner.separating.time_limit)
-            return self._taught()._learned()
+            return self.taught()._learned()
 
-    def _taught(self) -> Composition:
+    def taught(self) -> Composition:
         """Return the same with what a teacher says, and with mixed examples where it was asked about such."""
         if not self.pruning.teacher or not self.known.all():
             return self  # a teacher needs every label
@@ -142,9 +142,7 @@ class Composition:
         model = Reviser(self, bodies, covers, allowed, sizes[needed]).best()
         if self.start:
             model.info["pruning"]["kept"] = len(self.start)
-        proof = Objective(self.learner.objective.measure, negative=False).proof()  # as bodies are grown
-        if proof is not None:
-            model.info["measure_proof"] = proof
+        note_proof(model, Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
         return model, reason
 
     @cached_property
@@ -216,7 +214,7 @@ class Composition:
             self.table,
             pool.bodies,
             pool.covers(self.learner.compute.threads),
-            self._gains(targets, levels),
+            self.gains(targets, levels),
             self._example * float(max(slope * QUANTUM - offset, offset)),
             self._costs(targets),
             self.pruning.max_members,
@@ -271,10 +269,10 @@ class Composition:
         reached = 0.5 if self.pruning.beta_squared is None else 0.6
         return np.full(len(self.names), round(QUANTUM * reached))
 
-    def _gains(self, targets: Matrix, levels: Ints) -> Matrix:
-        """What each cell adds at the values that are reached; nothing where the label is not known."""
-        gains = self.weights[:, None] * cell_gains(targets, self.pruning.beta_squared, levels)
-        return np.where(self.known, gains, 0.0)
+    def gains(self, targets: Matrix, levels: Ints, labels: Ints | slice = slice(None)) -> Matrix:
+        """What each cell of some labels adds at the values that are reached; nothing where the label is not known."""
+        gains = self.weights[:, None] * cell_gains(targets[:, labels], self.pruning.beta_squared, levels)
+        return np.where(self.known[:, labels], gains, 0.0)
 
     def select(
         self,
@@ -300,7 +298,7 @@ class Composition:
         for turn in range(turns):
             demanded = levels if floor is None else np.maximum(levels, floor)
             slope, offset = gain_line(squared, demanded)
-            gains = self._gains(targets, demanded)
+            gains = self.gains(targets, demanded)
             alone, widest = slope * right - offset * said, self.pruning.max_head_size
             selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
@@ -338,14 +336,11 @@ class Composition:
 
     def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, levels: Ints) -> Selection:
         """Return an empty selection for some labels only, each chosen for a value of its own."""
-        targets, squared = self.targets, self.pruning.beta_squared
-        costs, taken = self._costs(targets), self.taken
-        gains = cell_gains(targets[:, labels], squared, levels)
-        gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
-        slope, offset = gain_line(squared, levels)
+        costs, gains = self._costs(self.targets), self.gains(self.targets, levels, labels)
+        slope, offset = gain_line(self.pruning.beta_squared, levels)
         right, said = self._sums(covers)
         alone = slope * right[:, labels] - offset * said[:, labels]
-        return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels], alone=alone)
+        return Selection(covers, lengths, gains, costs, self.taken[:, labels], allowed[:, labels], alone=alone)
 
     def settled(self, rules: Rules, levels: Ints) -> Rules:
         """Return rules without what does not earn its price, the rule that adds most first."""
@@ -354,15 +349,15 @@ class Composition:
         heads = np.zeros((len(rules), len(self.names)), dtype=bool)
         for head, (_, labels) in zip(heads, rules, strict=True):
             head[list(labels)] = True
-        gains = self._gains(targets, levels)
-        covers = Covers.pack(np.array([self._covered(body) for body in bodies]))
+        gains = self.gains(targets, levels)
+        covers = Covers.pack(np.array([self.covered(body) for body in bodies]))
         selection = Selection(covers, sizes, gains, self._costs(targets), self.taken, heads)
         for number, (_, labels) in enumerate(rules):
             selection.add(Chosen(number, labels))
         selection.settle()
         return [(bodies[rule.body], rule.labels) for rule in selection.ordered()]
 
-    def _covered(self, body: Body) -> Bools:
+    def covered(self, body: Body) -> Bools:
         """Which examples a body covers."""
         if body not in self._masks:
             self._masks[body] = np.ones(len(self.table), dtype=bool)
@@ -397,7 +392,7 @@ class Composition:
         short = Shortener(self.table).condition if self.pruning.short else _same
         made, searched = [], [0] * len(self.names)
         for body, labels in rules:
-            head, covered = [], self._covered(body)
+            head, covered = [], self.covered(body)
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False

@@ -301,9 +301,7 @@ class Learner:
         rules, full = (*kept, *learning.rules), self.objective.scope == "full"
         model = RuleList(rules, given.table.features, given.label_names, default_counts=tuple(left), full=full)
         warn_about_rules(self.objective, learning.rules)
-        proof = self.objective.proof()
-        if proof is not None:
-            model.info["measure_proof"] = proof
+        note_proof(model, self.objective)
         return model
 
     def binary_relevance(self, given: Training, callback: Callback | None = None) -> tuple[RuleList, Reason]:
@@ -346,6 +344,13 @@ class Learner:
         if isinstance(table, Packed):
             return counted_engine(table, objective, options, self.counting, self.compute)
         return make_engine(table, truth, weights, objective, options, self.compute, like)
+
+
+def note_proof(model: RuleList, objective: Objective) -> None:
+    """Store the proof about the measure that the head searches relied on, if there is one."""
+    proof = objective.proof()
+    if proof is not None:
+        model.info["measure_proof"] = proof
 
 
 def _known_weight(given: Training, label: int) -> tuple[int, int]:

@@ -1,28 +1,28 @@
 """Checking what is special about a pruned list: that every rule and every label of a head earns its price.
 
-The targets are made anew (the teacher draws the same samples again), and what each rule adds to the list is summed up
-from the rules as they stand: nothing here is shared with the selection but the definition of a cell's gain.
+The targets are made anew, as they were for learning (the teacher draws the same samples again), and what each rule adds
+to the list is summed up from the rules as they stand: nothing here is shared with the selection but what a cell gains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
-from polyrule.data.examples import by_content
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
-from polyrule.learning.expecting import Taught, is_text, teach
+from polyrule.learning.composing import Composition
 from polyrule.learning.relearn import Finding
-from polyrule.learning.selection import Pruning, cell_gains, digest_of, targets_of, with_mixed
-from polyrule.model.conditions import holds
+from polyrule.learning.selection import Pruning, digest_of
+from polyrule.learning.separate import Learner
+from polyrule.measures import Objective, get
 from polyrule.model.rule_list import RuleList
 
 
@@ -34,27 +34,6 @@ def _is_whole(stored: Any, labels: int) -> bool:
     if not isinstance(levels, list) or len(levels) != labels:
         return False
     return all(isinstance(number, int) and 0 <= number < 2**53 for number in (*levels, *stored["costs"]))
-
-
-def _targets(
-    truth: Bytes, table: Table, weights: Ints, scale: Fraction, taught: bool, stated: Any
-) -> tuple[Taught, Matrix, bool]:
-    """Make the examples that rules are chosen by, and their targets; are they those that the list was chosen for?
-
-    Where a time limit left no time for a teacher, they are the bare labels.
-    """
-    examples = weights.astype(np.float64) * float(scale)
-    bare = targets_of(truth, None, examples, text=False)
-    plain = Taught(table, truth, weights, bare)
-    if not taught or digest_of(bare) == stated:
-        return plain, bare, True
-    order = by_content(table, truth, weights)
-    text = is_text(table, order)
-    told = teach(table, truth, weights, order, text=text)
-    if told is None:
-        return plain, bare, False
-    targets = with_mixed(targets_of(truth, told.opinion[: len(truth)], examples, text=text), told.opinion)
-    return told, targets, digest_of(targets) == stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +67,15 @@ class Earnings:
             return "the rules were chosen from a sample"
         if stored.get("kept") or any(rule.origin != "learned" for rule in model.rules):
             return "some rules were made by hand or there before learning, and need not earn anything"
-        known = truth != UNKNOWN
-        taught = options.get("teacher") is not None and bool(known.all())
-        plain = np.where(known, truth, 0)
-        told, targets, sure = _targets(plain, table, weights, scale, taught, stored.get("targets"))
-        if not sure:
-            return "the teacher's targets could not be drawn again"
-        squared = Pruning(str(options.get("prune"))).beta_squared
-        gains = told.weights[:, None] * cell_gains(targets, squared, np.array(stored["levels"]))
-        gains[: len(known)][~known] = 0.0
-        covers = np.ones((len(model), len(told.table)), dtype=bool)
-        for number, rule in enumerate(model.rules):
-            for condition in rule.body:
-                covers[number] &= holds(condition, told.table)
+        taught = options.get("teacher") is not None and bool((truth != UNKNOWN).all())
+        pruning = Pruning(str(options.get("prune")), teacher=taught)
+        made = Composition(table, truth, weights, model.label_names, Learner(Objective(get("f1"))), pruning, scale)
+        if taught and digest_of(made.targets) != stored.get("targets"):  # else there was no time for a teacher
+            made = replace(made).taught()
+            if digest_of(made.targets) != stored.get("targets"):
+                return "the teacher's targets could not be drawn again"
+        gains = made.gains(made.targets, np.array(stored["levels"]))
+        covers = np.array([made.covered(rule.body) for rule in model.rules]).reshape(len(model), len(gains))
         rule_cost, condition_cost, literal_cost = stored["costs"]
         return cls(model, covers, gains, (int(rule_cost), int(condition_cost), int(literal_cost)))
 
