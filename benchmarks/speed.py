@@ -19,6 +19,7 @@ import resource
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def size_in_memory(data: Any) -> float:
 def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     """One timed fit of polyrule, in this process."""
     from polyrule.kernels.engine import GrowOptions
-    from polyrule.learning.separate import Learner, SeparateOptions
+    from polyrule.learning.separate import Learner, SeparateOptions, Training
     from polyrule.measures import Objective
     from polyrule.native import Compute
 
@@ -77,7 +78,7 @@ def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     weights = np.ones(len(data), dtype=np.int64)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
-    model, reason = learner.rule_list(data.X, data.Y, weights, data.label_names)
+    model, reason = learner.rule_list(Training(data.X, data.Y, weights, data.label_names, Fraction(1)))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {

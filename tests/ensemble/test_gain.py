@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ from tests.ensemble.worlds import random_table
 
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
-from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, new_memory, reference_best_conditions
-from polyrule.native import Compute
+from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
+from polyrule.native import Compute, native
 
-needs_native = pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
+needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
 
 def fixed(gradient: np.ndarray, curvature: np.ndarray, ridge: float, cost: float) -> Slopes:
@@ -71,7 +71,7 @@ def test_reference_finds_what_the_obvious_search_finds(seed: int, cost: float) -
 def test_native_equals_reference_to_the_bit(seed: int, cost: float, threads: int) -> None:
     binned, slopes, rows = world(seed, labels=1 + seed % 5, cost=cost)
     reference = reference_best_conditions(binned, rows, slopes)
-    found = best_conditions(binned, rows, slopes, Compute(threads, "native"))
+    found = best_conditions(binned, rows, replace(slopes, compute=Compute(threads, "native")))
     assert np.array_equal(found.gain, reference.gain)
     has = reference.gain >= 0
     assert np.array_equal(found.bin[has], reference.bin[has])
@@ -95,7 +95,7 @@ def test_equal_gains_go_to_the_first_feature_and_threshold() -> None:
     gradient = np.array([[-0.5], [0.5], [0.5], [-0.5]])
     slopes = fixed(gradient, np.full((4, 1), 0.25), 1.0, 0.0)
     for kernels in ("reference", None):
-        found = best_conditions(binned, np.arange(4, dtype=np.int32), slopes, Compute(kernels=kernels))
+        found = best_conditions(binned, np.arange(4, dtype=np.int32), replace(slopes, compute=Compute(kernels=kernels)))
         assert found.gain[0] == found.gain[1]
         assert (found.bin[0], found.kind[0]) == (0, AT_MOST)
 
@@ -119,8 +119,9 @@ def test_some_features_alone_give_what_they_give_among_all(kernels: str | None, 
     features = np.flatnonzero(np.random.default_rng(seed).random(len(binned.slot)) < 0.5).tolist()
     if not features:
         return
-    every = best_conditions(binned, rows, slopes, Compute(kernels=kernels))
-    some = best_conditions(binned.only(features), rows, slopes, Compute(kernels=kernels))
+    slopes = replace(slopes, compute=Compute(kernels=kernels))
+    every = best_conditions(binned, rows, slopes)
+    some = best_conditions(binned.only(features), rows, slopes)
     assert np.array_equal(some.gain, every.gain[features])
     assert np.array_equal(some.bin, every.bin[features])
     assert np.array_equal(some.kind, every.kind[features])
@@ -154,8 +155,8 @@ def test_what_is_remembered_of_labels_that_did_not_change_changes_nothing(seed: 
         cost = float(rng.choice([0.0, 0.3], p=[0.8, 0.2]))
         plain = fixed(gradient, chance * (1 - chance), 1.0, cost)
         keeping = Slopes.of(plain.gradient, plain.curvature, plain.scale, 1.0, cost, versions.copy(), memory)
-        fresh = best_conditions(binned, every, plain, Compute(threads, "native"))
-        found = best_conditions(binned, every, keeping, Compute(threads, "native"))
+        fresh = best_conditions(binned, every, replace(plain, compute=Compute(threads, "native")))
+        found = best_conditions(binned, every, replace(keeping, compute=Compute(threads, "native")))
         for mine, other in zip((found.gain, found.bin, found.kind), (fresh.gain, fresh.bin, fresh.kind), strict=True):
             assert np.array_equal(mine, other)
 
@@ -175,7 +176,7 @@ def test_sums_that_follow_from_others_are_those_that_would_be_counted(seed: int,
             changed = rng.integers(labels)
             versions[changed] += 1
             gradient[:, changed] *= -2
-        slopes = dataclasses.replace(slopes, gradient=gradient, versions=versions.copy(), memory=kept)
+        slopes = replace(slopes, gradient=gradient, versions=versions.copy(), memory=kept)
         one, other = (asked[place] for place in rng.integers(len(asked), size=2))
         part = one & (rng.random(binned.rows) < rng.choice([0.1, 0.5, 0.9]))
         chosen = [one, other, part, one & ~part, one & ~other, one | part, other | part][rng.integers(7)]
@@ -184,6 +185,6 @@ def test_sums_that_follow_from_others_are_those_that_would_be_counted(seed: int,
         some = np.arange(len(binned.slot)) if rng.random() < 0.6 else np.unique(rng.integers(len(binned.slot), size=2))
         rows = np.flatnonzero(chosen).astype(np.int32)
         reference = reference_best_conditions(binned.only(some.tolist()), rows, slopes, judges=judges)
-        found = best_conditions(binned, rows, slopes, Compute(threads, "native"), some, judges=judges)
+        found = best_conditions(binned, rows, replace(slopes, compute=Compute(threads, "native")), some, judges=judges)
         for name in ("gain", "bin", "kind"):
             assert np.array_equal(getattr(found, name), getattr(reference, name)), name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -75,7 +77,8 @@ def test_native_equals_reference_with_an_offset(seed: int, threads: int) -> None
     some = np.append(0, np.flatnonzero(np.random.default_rng(seed).random(labels) < 0.5))
     judges = np.unique(some) if seed % 2 else None
     reference = reference_best_conditions(table, rows, slopes, offset=offset, judges=judges)
-    found = best_conditions(table, rows, slopes, Compute(threads, "native"), offset=offset, judges=judges)
+    compiled = replace(slopes, compute=Compute(threads, "native"))
+    found = best_conditions(table, rows, compiled, offset=offset, judges=judges)
     for name in ("gain", "bin", "kind"):
         assert np.array_equal(getattr(found, name), getattr(reference, name)), name
 
@@ -83,8 +86,9 @@ def test_native_equals_reference_with_an_offset(seed: int, threads: int) -> None
 @needs_native
 def test_an_offset_has_a_gradient_and_a_curvature_per_label() -> None:
     table, slopes, rows = world(1)
+    compiled = replace(slopes, compute=Compute(kernels="native"))
     with pytest.raises(ValueError, match="offset needs a gradient and a curvature per label"):
-        best_conditions(table, rows, slopes, Compute(kernels="native"), offset=np.zeros((2, 7), dtype=np.int64))
+        best_conditions(table, rows, compiled, offset=np.zeros((2, 7), dtype=np.int64))
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["native", "reference"]), st.sampled_from([0.0, 0.3]), st.integers(1, 4))
@@ -101,9 +105,8 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
         min_improvement=0.0,
         chance=0.0,
         judging=few,
-        compute=Compute(kernels=kernels),
     )
-    search = Search(table, slopes, options)
+    search = Search(table, replace(slopes, compute=Compute(kernels=kernels)), options)
     for step in search.steps(body):
         sure, border = search.rows(step)
         for feature in range(len(table.count)):

@@ -10,10 +10,11 @@ import pytest
 from polyrule.data import Table
 from polyrule.ensemble import learning
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import LearnOptions, Teaching
+from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.learning import deal, learn, shortest_good
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.parts import Setting
+from polyrule.estimators import ensemble as estimator
 
 
 def test_folds_share_out_every_label_set() -> None:
@@ -35,19 +36,18 @@ def test_large_data_has_no_teacher_and_cross_validates_on_some(monkeypatch: pyte
     sizes = []
 
     class Noting(learning.Part):
-        def __init__(self, table: Table, *given: Any) -> None:
-            sizes.append(len(table))
-            super().__init__(table, *given)
+        def __init__(self, examples: Any, *given: Any) -> None:
+            sizes.append(len(examples))
+            super().__init__(examples, *given)
 
     monkeypatch.setattr(learning, "Part", Noting)
     rng = np.random.default_rng(0)
     X = rng.random((240, 3))
     truth = (X[:, :2] > 0.5).astype(np.uint8)
-    given = (Table.from_array(X), truth, np.ones(240), ("a", "b"), LearnOptions(build=BuildOptions(max_rules=2)))
     for enough, taught, expected in ((100, 239, [240, 80, 80, 80]), (160, 240, [240, 160, 160, 160])):
         monkeypatch.setattr(learning, "_ENOUGH", enough)
-        monkeypatch.setattr(learning, "MOST_TAUGHT", taught)
-        model = learn(*given).model
+        monkeypatch.setattr(estimator, "_MOST_TAUGHT", taught)
+        model = estimator.RuleEnsembleClassifier(max_rules=2).fit(X, truth).model_
         assert ("teacher" in model.info) == (taught == 240)
         assert sizes == expected
         sizes.clear()
@@ -74,7 +74,7 @@ def test_rules_that_test_the_same_are_one() -> None:
 def test_rules_of_a_scorecard_that_test_the_same_are_one_and_keep_within_the_points() -> None:
     values = np.array([[0.0, 1.0], [1.0, 0.0]] * 25)
     table, truth = Table.from_array(values), values.astype(np.uint8)
-    options = LearnOptions(BuildOptions(max_rules=6), teaching=None, points=5)
+    options = LearnOptions(BuildOptions(max_rules=6), taught=False, points=5)
     model = learn(table, truth, np.ones(50), ("a", "b"), options).model
     bodies = [frozenset(rule.body) for rule in model.rules]
     assert bodies
@@ -89,7 +89,7 @@ def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> No
     truth = np.stack([values[:, 0] > 0, values[:, 1] > 0], axis=1).astype(np.uint8)
     fold = np.arange(80) % 4
     monkeypatch.setattr(Calibration, "fit", classmethod(lambda cls, *_: cls()))
-    options = LearnOptions(BuildOptions(max_rules=4), Teaching(trees=15), prices=(0.1,), ridges=(1.0,))
+    options = LearnOptions(BuildOptions(max_rules=4), prices=(0.1,), ridges=(1.0,))
     table = Table.from_array(values)
     changed = truth.copy()
     changed[fold == 2] = 1 - changed[fold == 2]

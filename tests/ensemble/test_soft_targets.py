@@ -8,8 +8,10 @@ import pytest
 from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
 from polyrule.ensemble import parts
-from polyrule.ensemble.control import Teaching
+from polyrule.ensemble.building import Examples
+from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.parts import SoftTargets
+from polyrule.native import Compute
 from polyrule.teacher import teacher as teachers
 from polyrule.teacher.teacher import Design
 
@@ -28,12 +30,21 @@ def world(seed: int = 0, rows: int = 150):
     return Binning.of(table, 32), table, noisy.astype(np.uint8), truth
 
 
+@pytest.fixture(autouse=True)
+def _thirty_trees(monkeypatch) -> None:
+    monkeypatch.setattr(parts, "_TREES_IN_FOLDS", 30)
+
+
 def targets_of(
-    rows: int = 150, weights=None, seed: int = 0, threads: int = 1, final: bool = False, **options
+    rows: int = 150, weights=None, seed: int = 0, threads: int = 1, final: bool = False, **constants
 ) -> SoftTargets:
     binning, table, noisy, _ = world(rows=rows)
     every = np.ones(rows) if weights is None else weights
-    return SoftTargets(binning, table, noisy, every, Teaching(trees=30, **options), seed, threads, final=final)
+    options = LearnOptions(seed=seed, compute=Compute(threads))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in constants.items():
+            patch.setattr(parts, f"_{name.upper()}", value)
+        return SoftTargets(binning, Examples(table, noisy, every), options, final=final)
 
 
 def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> None:
@@ -54,8 +65,8 @@ def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
 
 
 def test_no_more_examples_than_the_limit() -> None:
-    assert targets_of(limit=170).examples().targets.shape[0] == 170
-    assert targets_of(limit=100).examples().targets.shape[0] == 150
+    assert targets_of(most_examples=170).examples().targets.shape[0] == 170
+    assert targets_of(most_examples=100).examples().targets.shape[0] == 150
 
 
 def test_the_final_model_learns_from_more_mixed_examples_unless_they_would_be_very_many(monkeypatch) -> None:
@@ -63,8 +74,8 @@ def test_the_final_model_learns_from_more_mixed_examples_unless_they_would_be_ve
     examples = targets_of(weights=weights, rounds=2, draws=4, final=True).examples()
     assert examples.targets.shape == (150 + 4 * 300, 2)
     assert examples.weights[150:].sum() == pytest.approx(weights.sum())
-    assert targets_of(rounds=2, limit=250, final=True).examples().targets.shape[0] == 150 + 3 * 100
-    assert targets_of(rounds=2, limit=100, final=True).examples().targets.shape[0] == 150
+    assert targets_of(rounds=2, most_examples=250, final=True).examples().targets.shape[0] == 150 + 3 * 100
+    assert targets_of(rounds=2, most_examples=100, final=True).examples().targets.shape[0] == 150
     monkeypatch.setattr(parts, "_MOST_TARGETS", 2 * 500)
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 500
     monkeypatch.setattr(parts, "_MOST_TARGETS", 2 * 200)  # the other models get 300 anyway

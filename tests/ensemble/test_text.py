@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -85,7 +86,7 @@ def test_native_finds_the_same(seed, everything) -> None:
     slopes = dataclasses.replace(slopes, memory=new_memory(binned, slopes.gradient.shape[1]))
     reference = reference_best_conditions(binned, rows, slopes)
     for _ in range(2):  # the second time gains are remembered
-        native = best_conditions(binned, rows, slopes, Compute(2, "native"))
+        native = best_conditions(binned, rows, replace(slopes, compute=Compute(2, "native")))
         for name in ("gain", "bin", "kind"):
             assert np.array_equal(getattr(native, name), getattr(reference, name)), name
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from polyrule.ensemble import tuning
-from polyrule.ensemble.tuning import MEASURES, Evidence, best_sets, choose, macro_f1, rare_label_cuts, tune
+from polyrule.ensemble.tuning import (
+    MEASURES,
+    Evidence,
+    best_sets,
+    check_decision,
+    choose,
+    macro_f1,
+    rare_label_cuts,
+    tune,
+)
 from polyrule.errors import OptionError
 from polyrule.model.decisions import KINDS
 
@@ -92,8 +103,8 @@ def test_cuts_for_rare_labels_do_better_on_new_examples_than_one_for_all_or_each
         fresh, outcome = uneven(100 + seed, 4000)
         known = Evidence(scores, truth, np.ones(400), np.arange(400) % 4)
         one = tune(known, "threshold", "macro-f1").cuts
-        each = tuning._label_cuts(scores, truth, np.ones(400), "micro-f1")
-        for results, cuts in ((sober, rare_label_cuts(scores, truth, np.ones(400))), (alone, each), (shared, one)):
+        each = tuning._label_cuts(known, "micro-f1")
+        for results, cuts in ((sober, rare_label_cuts(known)), (alone, each), (shared, one)):
             results.append(macro_f1(outcome, (fresh >= np.asarray(cuts)).astype(np.uint8), np.ones(4000)))
     assert np.mean(sober) > np.mean(alone) + 0.005
     assert np.mean(sober) > np.mean(shared) + 0.002
@@ -102,14 +113,15 @@ def test_cuts_for_rare_labels_do_better_on_new_examples_than_one_for_all_or_each
 def test_weights_count_as_repetitions_for_rare_label_cuts() -> None:
     scores, truth = uneven(3, 120)
     weights = np.random.default_rng(0).integers(1, 4, 120)
-    repeated = rare_label_cuts(*(np.repeat(x, weights, axis=0) for x in (scores, truth)), np.ones(weights.sum()))
-    assert rare_label_cuts(scores, truth, weights.astype(float)) == pytest.approx(repeated)
+    known = Evidence(scores, truth, weights.astype(float), np.arange(120) % 4)
+    repeated = replace(known.of(np.repeat(np.arange(120), weights)), weights=np.ones(weights.sum()))
+    assert rare_label_cuts(known) == pytest.approx(rare_label_cuts(repeated))
 
 
 @pytest.mark.parametrize(("kind", "optimize"), [("maybe", "micro-f1"), ("auto", "luck")])
 def test_unknown_choices_are_refused(kind: str, optimize: str) -> None:
     with pytest.raises(OptionError, match="must be"):
-        choose(evidence(), kind, optimize)
+        check_decision(kind, optimize, None)
 
 
 def test_deciding_for_macro_f1_does_not_predict_wildly() -> None:

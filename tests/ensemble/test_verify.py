@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,13 @@ def test_coverage_is_checked_without_learning(data, plain) -> None:
     assert "of the training weight, not" in lie.verify(data, learn=False).problems[0]
     left = plain.verify(data, learn=False).unchecked
     assert left == ("that learning finds these rules, weights and cuts, because it was not asked for",)
+
+
+def test_examples_may_weigh_any_real_number(data) -> None:
+    weighed = replace(data, weights=np.random.default_rng(0).random(len(data)))
+    model = RuleEnsembleClassifier(**QUICK, teacher=None).fit(weighed).model_
+    assert model.verify(weighed).ok
+    assert not forged(model, FORGERIES["coverage"]).verify(weighed, learn=False).ok
 
 
 def test_another_decision_is_tuned_again(data) -> None:

@@ -18,10 +18,10 @@ from tests.ensemble.worlds import random_table
 
 from polyrule import Table, datasets
 from polyrule.data import Feature
-from polyrule.ensemble.gain import native_kernel
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.model.rule import NumericCondition, plain_conditions
+from polyrule.native import native
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 REASON = "the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
@@ -91,7 +91,7 @@ def test_threads_and_repetition_change_nothing(fitted) -> None:
     assert same(clf, clone(clf).set_params(n_jobs=3).fit(X, Y))
 
 
-@pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
+@pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_both_kernels_learn_the_same_model(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import pytest
 
 import polyrule
 from polyrule import RuleListClassifier
-from polyrule.errors import OptionError
+from polyrule.errors import MeasureWarning, OptionError
 from polyrule.learning.verify import verify
 from polyrule.model.rule import GroupCondition, NumericCondition
 
@@ -122,6 +122,16 @@ def test_limits_that_forbid_nothing_change_nothing(people, options):
     plain = RuleListClassifier(**options).fit(people).rules_
     limited = RuleListClassifier(features={"old": NAMES}, **options).fit(people).rules_
     assert (limited.rules, limited.default_counts) == (plain.rules, plain.default_counts)
+
+
+def test_what_is_known_about_the_measure_is_said_of_restricted_lists_too(people):
+    options = {"measure": "tp**2 / (tp + fp)**2", "max_rules": 2}
+    restricted = RuleListClassifier.paper(forbid=["height"], **options).fit(people).rules_
+    plain = RuleListClassifier.paper(**options).fit(people).rules_
+    assert restricted.info["measure_proof"] == plain.info["measure_proof"]
+    assert "the proof about the measure checked" in str(verify(restricted, people))
+    with pytest.warns(MeasureWarning, match="label <- true"):
+        RuleListClassifier.paper("recall", forbid=["height"], negative=False, max_rules=3).fit(people)
 
 
 def test_a_direction_is_searched_exactly(people):

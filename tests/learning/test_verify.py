@@ -285,6 +285,34 @@ class TestEndedEarly:
         assert found.unchecked[1:] == ("what each rule adds, because the teacher's targets could not be drawn again",)
 
 
+STARTS = {
+    "plain": ("second <- hue = b",),
+    "stop": ("first <- size > 5",),
+    "label condition": ("first <- size > 3", "second <- first, hue = b"),
+}
+
+
+@pytest.mark.parametrize("learn", [True, False])
+@pytest.mark.parametrize("start", STARTS)
+def test_a_list_behind_kept_rules_is_counted_as_it_runs(start, learn):
+    data = random_data(1, rows=80)
+    kept = RuleList((), data.features, data.label_names)
+    for number, text in enumerate(STARTS[start]):
+        kept = kept.insert(number, text)
+    kept = replace(kept, rules=tuple(replace(rule, stop=start == "stop") for rule in kept)).recount(data)
+    model = RuleListClassifier(simplicity=0.3).fit(data, start=kept).model_
+    assert [rule.coverage for rule in model] == [rule.coverage for rule in model.recount(data)]
+    found = verify(model, data, learn=learn)
+    assert found.ok, str(found)
+    assert "the rules that were there before learning" in found.unchecked
+    assert "what each rule adds" in found.unchecked[-1]
+    assert certify(model, data) == model
+    last = len(model) - 1
+    assert "the coverage" in str(verify(_with_rule(model, last, coverage=1), data, learn=learn))
+    elsewhere = _with_rule(model, 0, coverage=1000)  # what is kept may have been counted on other data
+    assert verify(elsewhere, data, learn=learn).ok
+
+
 def test_another_version_may_learn_something_else():
     data = random_data(5)
     shorter = RuleListClassifier.paper("precision", max_conditions=1, max_rules=4).fit(data).model_

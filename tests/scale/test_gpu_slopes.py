@@ -37,7 +37,7 @@ def _no_gpu(tmp_path_factory):
 
 def same_conditions(binned: BinnedTable, rows, slopes: Slopes, *given) -> None:
     features = np.arange(len(binned.slot))[len(rows) % 2 :]
-    found = best_conditions(binned, rows, slopes, Compute(device=GpuKernels()), features, *given)
+    found = best_conditions(binned, rows, replace(slopes, compute=Compute(device=GpuKernels())), features, *given)
     expected = reference_best_conditions(binned.only(features.tolist()), rows, slopes, *given)
     np.testing.assert_array_equal(found.gain, expected.gain)
     np.testing.assert_array_equal(found.bin, expected.bin)

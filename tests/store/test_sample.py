@@ -13,6 +13,8 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
 from polyrule.data import Dataset, Table
 from polyrule.data.examples import content_hashes
 from polyrule.errors import OptionError
+from polyrule.learning.body_pool import Pool
+from polyrule.learning.composing import Composition
 from polyrule.model.counting import list_counts
 from polyrule.store import Packed, pack_table
 from polyrule.store.coded_table import unpack
@@ -126,6 +128,16 @@ def test_a_list_is_counted_on_all_examples(weighted) -> None:
         assert all(one.chance is not None for one in mine.head)
     assert model.default_counts == again.default_counts
     assert model.verify(Dataset(table, truth, LABELS, weights=given)).ok
+
+
+def test_an_interrupt_before_the_first_body_leaves_an_empty_list_of_a_sample_too(monkeypatch) -> None:
+    monkeypatch.setattr(Composition, "_grown", lambda self: (Pool(self.table), "interrupted"))
+    X = np.random.default_rng(0).random((300, 2))
+    learner = RuleListClassifier(teacher=None, max_samples=100)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(X, (X > 0.5).astype(int))
+    assert len(learner.rules_) == 0
+    assert [sum(pair) for pair in learner.rules_.default_counts] == [300, 300]
 
 
 def test_an_ensemble_is_counted_on_all_examples() -> None:

@@ -419,3 +419,15 @@ def looked_up(codes: Any, tables: Words, sizes: Sequence[int] | Ints) -> Words:
     for column, start, end in zip(codes, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         found += tables[start:end][column]
     return found
+
+
+def row_blocks(rows: int, columns: int, cells: int, least: int = 1) -> list[slice]:
+    """Cut rows into blocks of at most so many cells, but no fewer than `least` rows: what is made of one stays small.
+
+    Examples
+    --------
+    >>> row_blocks(5, 3, 6)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    step = max(least, cells // max(1, columns))
+    return [slice(first, first + step) for first in range(0, rows, step)]

@@ -82,6 +82,21 @@ Watcher = Callable[[int, Callable[[], float]], bool]
 
 
 @dataclass(frozen=True, eq=False)
+class Examples:
+    """Examples as they are given."""
+
+    table: Table
+    truth: Bytes
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, rows: Ints) -> Examples:
+        return Examples(self.table[rows], self.truth[rows], self.weights[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class TrainingExamples:
     """What the rules are fitted to: bins of one feature after the other, soft targets and weights of the examples."""
 
@@ -109,7 +124,7 @@ class Builder:
         direction: npt.NDArray[np.int8] | None = None,
     ) -> None:
         self.options = options
-        self._growth = replace(options.growth, compute=compute)
+        self._compute = compute
         self.table = BinnedTable.of(binning, examples.columns, direction, options.presence)
         self.solver = Solver(
             examples.targets,
@@ -183,7 +198,7 @@ class Builder:
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
             gradient, curvature = solver.slopes
             ridge, memory = self.options.gain_ridge, self._memory
-            given = (gradient, curvature, solver.scale, ridge, price, solver.versions, memory, self._growth.compute)
+            given = (gradient, curvature, solver.scale, ridge, price, solver.versions, memory, self._compute)
             priced = Slopes.of(*given)
             body = self._grown(priced)
             if body is None:
@@ -202,10 +217,10 @@ class Builder:
     def _grown(self, slopes: Slopes) -> Body | None:
         """The best body; where labels may use some features only, the best of those for labels that share theirs."""
         if self._groups is None:
-            return grow(self.table, slopes, self._growth)
+            return grow(self.table, slopes, self.options.growth)
         best: Body | None = None
         for features, labels in self._groups:
-            body = grow(self.table.only(features.tolist()), slopes.some(labels), self._growth)
+            body = grow(self.table.only(features.tolist()), slopes.some(labels), self.options.growth)
             if body is not None and (best is None or body.gain > best.gain):
                 tests = tuple(renumbered(test, features) for test in body.tests)
                 best = replace(body, tests=tests)

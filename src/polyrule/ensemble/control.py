@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from polyrule.arrays import Bools
 from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.model.rule import WeightedRule
+from polyrule.model.rule import Condition, NumericCondition, WeightedRule, plain_conditions
 from polyrule.native import ONE_THREAD, Compute
 
 _monotonic = time.monotonic
@@ -25,7 +25,6 @@ _DECISION_SHARE = 0.08  # of the time limit, kept back for the decision
 _FINAL_SHARE = 0.45  # of the time limit, at least, for the final model: its rules are what counts
 _FINAL_WORK = 2.0  # the final model takes about as long as so many of the cross-validation
 _WORTH_BEGINNING = 0.2  # of the time that the final model took: with less left, a fold is left out
-_TEACHER_SHARE = 0.4  # of a part's time, at most
 _RULES_SHARE = 0.9
 
 
@@ -168,10 +167,6 @@ class Control:
         self.late = self.late or over
         return over
 
-    def teacher_is_late(self, part: int) -> bool:
-        """Whether the teacher must do with what it has."""
-        return self.out_of_time(part, _TEACHER_SHARE)
-
     def tell(
         self,
         part: int,
@@ -196,10 +191,31 @@ class Control:
         self.stopped = self.stopped or wish
         return wish or self.interrupted
 
+    @property
+    def reason(self) -> str:
+        """Why learning ended."""
+        if self.stopped:
+            return "callback"
+        return "interrupted" if self.interrupted else "time_limit" if self.late else "complete"
+
     def tell_decision(self) -> None:
         """Report that only the decision is left."""
         if self._callback is not None:
             self._callback(EnsembleProgress("decision", 0.97, elapsed=self._clock() - self._start))
+
+
+def signs_of(body: Sequence[Condition], direction: Sequence[int]) -> list[int]:
+    """Which sign each condition on a feature with a direction wants the weights of its rule to have.
+
+    A body that is left or entered as a feature rises may only lower or raise scores that rise with this feature.
+
+    Examples
+    --------
+    >>> signs_of((NumericCondition(0, ">", 1.0), NumericCondition(1, ">", 1.0), NumericCondition(0, "<=", 2.0)), [1, 0])
+    [1, -1]
+    """
+    tests = (test for test in plain_conditions(body) if isinstance(test, NumericCondition) and direction[test.feature])
+    return [int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests]
 
 
 _RIDGES = (0.3, 1.0, 3.0, 10.0)
@@ -213,48 +229,14 @@ _GROWTH_FOR_TEXT: dict[str, Any] = {"min_improvement": 0.0, "chance": 0.15, "jud
 
 
 @dataclass(frozen=True, slots=True)
-class Teaching:
-    """How much the teacher has to say.
-
-    Parameters
-    ----------
-    trust : float
-        Weight of the teacher's estimate in the target of a training example, from 0 to 1.
-    rounds : int
-        Mixed examples per training example, at most; none are made of text.
-    limit : int
-        Most examples, real and mixed; above it no mixed ones are made.
-    draws : int
-        So many times as many mixed examples are made for the final model.
-    neighbours : int
-        A mixed example takes some of its values from one of so many nearest neighbours.
-    exchange : float
-        Probability that a value is taken from the neighbour.
-    trees : int or None
-        Of the teacher's forest; None for its default.
-    trees_in_folds : int
-        The same in the cross-validation, at most.
-    """
-
-    trust: float = 0.5
-    rounds: int = 3
-    limit: int = 5000
-    draws: int = 3
-    neighbours: int = 5
-    exchange: float = 0.3
-    trees: int | None = None
-    trees_in_folds: int = 60
-
-
-@dataclass(frozen=True, slots=True)
 class LearnOptions:
     """Everything that decides what is learned.
 
     Parameters
     ----------
     build : BuildOptions
-    teaching : Teaching or None
-        None fits the bare labels.
+    taught : bool
+        Whether a teacher has a say; otherwise the bare labels are fitted.
     prices : tuple of float
         Ascending; what a head entry must lower the loss by to stay, to choose from by cross-validation.
     labels_per_head : float or None
@@ -284,7 +266,7 @@ class LearnOptions:
     """
 
     build: BuildOptions = field(default_factory=BuildOptions)
-    teaching: Teaching | None = field(default_factory=Teaching)
+    taught: bool = True
     prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     labels_per_head: float | None = None
     ridges: tuple[float, ...] = ()

@@ -124,11 +124,6 @@ class BestConditions:
     kind: npt.NDArray[np.uint8]
 
 
-def native_kernel() -> Any:
-    """Return the compiled search, or None where it is not built."""
-    return getattr(native, "best_conditions", None)
-
-
 def new_memory(table: BinnedTable, labels: int) -> Any:
     """Return an empty memory for sums per bin; None where it would be too large, or nothing is compiled."""
     cells = labels * 2 * int(table.count.sum(dtype=np.int64))
@@ -139,7 +134,6 @@ def best_conditions(
     table: BinnedTable,
     rows: Ints32,
     slopes: Slopes,
-    compute: Compute = ONE_THREAD,
     features: Ints | None = None,
     sign: int = 0,
     offset: npt.NDArray[np.int64] | None = None,
@@ -155,7 +149,6 @@ def best_conditions(
     table : BinnedTable
     rows : ndarray of int32
     slopes : Slopes
-    compute : Compute
     features : ndarray of int, optional
         Those that are searched; all of them where None.
     sign : int
@@ -165,19 +158,18 @@ def best_conditions(
     judges : ndarray of int64, optional
         Labels whose gains count, ascending; all of them where None.
     """
-    if offset is None:
-        offset = np.zeros((2, len(slopes.root)), dtype=np.int64)
-    kernel = native_kernel()
-    if compute.device is None and (compute.compiled is None or kernel is None):
+    compute = slopes.compute
+    if compute.through_rows is None:
         some = table if features is None else table.only(features.tolist())
         return reference_best_conditions(some, rows, slopes, sign, offset, judges)
+    offset = np.zeros((2, len(slopes.root)), dtype=np.int64) if offset is None else offset
     judges = np.arange(len(slopes.root)) if judges is None else judges
     features = np.arange(len(table.slot)) if features is None else features
     asked = (judges, features, slopes.root, offset, slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign)
     if compute.device is not None:
         found = compute.device.best_conditions(table, rows, slopes.gradient, slopes.curvature, *asked)
     else:
-        found = kernel(
+        found = compute.through_rows.best_conditions(
             table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
             table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
             slopes.curvature, *asked, slopes.memory, slopes.versions, compute.threads,

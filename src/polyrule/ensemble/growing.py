@@ -17,7 +17,6 @@ from polyrule.arrays import Bools, Ints, Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import AnyTest, BinGroup, BinTest, satisfied, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
-from polyrule.native import ONE_THREAD, Compute
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
 _FEW = 40
@@ -45,7 +44,6 @@ class Growth:
     judging : int
         Members of a group are judged by so many labels, those that the body tells most about. With many rare labels, a
         group would otherwise join a word for one label and a word for another.
-    compute : Compute
     """
 
     max_conditions: int = 4
@@ -54,7 +52,6 @@ class Growth:
     min_improvement: float = 0.03
     chance: float = 0.3
     judging: int = 6
-    compute: Compute = ONE_THREAD
 
     def enough(self, gain: float, features: int) -> float:
         """Return what a body that gained `gain` must gain with one condition more."""
@@ -215,8 +212,8 @@ class Search:
         least = options.enough(reached, len(self._all)) if body.tests else 0.0
         sure, border = self.rows(step)
         offset = body.sums if np.array_equal(sure, body.rows) else slopes.sums(sure)
-        given = (self.table, border, slopes, options.compute, features, sign, offset, judges)
-        return Found(best_conditions(*given), features, least, sure, border, offset)
+        best = best_conditions(self.table, border, slopes, features, sign, offset, judges)
+        return Found(best, features, least, sure, border, offset)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
         body, options, best = step.body, self.options, found.best

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -16,7 +16,8 @@ from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[imp
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
 from polyrule.data.examples import by_content
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
+from polyrule.ensemble.building import Examples
 from polyrule.ensemble.control import Callback, Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.parts import Part, Setting
@@ -35,8 +36,6 @@ _LARGEST_SIDE_BY_SIDE = (1_000_000, 4_000_000)
 _MOST_EVIDENCE = 1_000_000  # labels of all examples
 # Of more examples a model of the cross-validation is learned from some: it serves to choose a handful of numbers.
 _ENOUGH = 100_000
-# More examples than these need no teacher: thirty rules cannot chase the noise of so many.
-MOST_TAUGHT = 200_000
 _BLOCK_CELLS = 1_000_000
 _DIGITS = 9  # of a weight in the model: the last ones depend on the processor
 
@@ -49,7 +48,6 @@ class Learned:
     evidence: Evidence
     merits: dict[str, float]
     reason: str = "complete"
-    losses: dict[Setting, float] = field(default_factory=dict)
 
 
 def learn(
@@ -80,52 +78,42 @@ def learn(
         Interrupted before there was a single rule.
     """
     order = by_content(table, truth, weights)
-    table, truth, weights = table[order], truth[order], weights[order]
-    fold = None if fold is None else fold[order]
-    options = options.for_table(table)
-    if len(table) > MOST_TAUGHT:
-        options = replace(options, teaching=None)
-    if fold is None:
-        fold = deal(truth, options.folds, options.seed)
+    given = Examples(table, truth, weights)[order]
+    options = options.for_table(given.table)
+    fold = deal(given.truth, options.folds, options.seed) if fold is None else fold[order]
     held: list[Bools] = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]
     held = [rows for rows in held if rows.any() and not rows.all()]
-    wanted: list[Bools] = [np.ones(len(table), dtype=bool), *(~rows for rows in held)]
-    cells = (truth.size, table.shape[0] * table.shape[1])
+    models = 1 + len(held)
+    cells = truth.size, len(table) * table.shape[1]
     crowded = any(number > most for number, most in zip(cells, _LARGEST_SIDE_BY_SIDE, strict=True))
-    at_once = 1 if crowded or options.compute.device is not None else min(options.compute.threads, len(wanted))
+    at_once = 1 if crowded or options.compute.device is not None else min(options.compute.threads, models)
     inner = replace(options.compute, threads=max(1, options.compute.threads // at_once))
     options = replace(options, compute=inner)
-    control = Control(options.time_limit, callback, len(wanted), options.restarts, at_once)
+    control = Control(options.time_limit, callback, models, options.restarts, at_once)
 
     def make(number: int) -> Part | None:
-        rows = wanted[number]
         if control.leaves_out(number):
             return None
         if number:
-            some = np.flatnonzero(rows)
-            some = some[:: 1 + (len(some) - 1) // _ENOUGH]
-            part = Part(table[some], truth[some], weights[some], options, number, control)
+            some = np.flatnonzero(~held[number - 1])
+            part = Part(given[some[:: 1 + (len(some) - 1) // _ENOUGH]], options, number, control)
         else:
-            part = Part(table, truth, weights, options, number, control)
+            part = Part(given, options, number, control)
         control.finish(number)
         return part
 
     # One BLAS thread: splitting a product over several would change its last digits with their number.
     with threadpool_limits(1, user_api="blas"), control.heeding_interrupts():
-        parts = _all_parts(make, len(wanted), at_once)
+        if at_once == 1:  # in this thread, which is the one that an interrupt reaches
+            parts = [make(number) for number in range(models)]
+        else:
+            with ThreadPoolExecutor(at_once) as pool:
+                parts = list(pool.map(make, range(models)))
         whole = parts[0]
         if whole is None or (control.interrupted and not whole.chosen.bodies):
             raise KeyboardInterrupt("interrupted before there was a rule to keep")
         control.tell_decision()
-        judged = _Judged(_HeldOut(table, held, parts), whole, truth, weights, options)
-        return _assemble(table, weights, label_names, options, judged, control)
-
-
-def _all_parts(make: Callable[[int], Part | None], count: int, at_once: int) -> list[Part | None]:
-    if at_once == 1:
-        return [make(number) for number in range(count)]
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(make, range(count)))
+        return _assemble(given, label_names, options, _Judged(_HeldOut(given, held, parts), whole, options), control)
 
 
 def deal(truth: Bytes, folds: int, seed: int) -> Ints:
@@ -150,29 +138,24 @@ def deal(truth: Bytes, folds: int, seed: int) -> Ints:
 class _Judged:
     """A final model, and what the models of the cross-validation say: the setting, the calibration, the evidence."""
 
-    def __init__(self, held: _HeldOut, whole: Part, truth: Bytes, weights: Floats, options: LearnOptions) -> None:
+    def __init__(self, held: _HeldOut, whole: Part, options: LearnOptions) -> None:
         self.whole = whole
-        self.losses = {s: held.loss(s, truth, weights) for s in whole.settings}
-        self.setting = shortest_good(self.losses, whole.labels_per_head, options.labels_per_head)
-        rows = held.rows
+        losses = {setting: held.loss(setting) for setting in whole.settings}
+        self.setting = shortest_good(losses, whole.labels_per_head, options.labels_per_head)
+        truth, weights = held.given.truth[held.rows], held.given.weights[held.rows]
         scores = held.scores(self.setting, Calibration(), 0)
         self.calibration = Calibration()
         if held.honest:
-            self.calibration = Calibration.fit(scores, truth[rows], weights[rows], options.compute)
+            self.calibration = Calibration.fit(scores, truth, weights, options.compute)
         if options.points:
             scores = held.scores(self.setting, self.calibration, options.points)
         else:
             scores = self.calibration.apply(scores)
-        self.evidence = Evidence(scores, truth[rows], weights[rows], held.fold)
+        self.evidence = Evidence(scores, truth, weights, held.fold)
 
 
 def _assemble(
-    table: Table,
-    weights: Floats,
-    label_names: tuple[str, ...],
-    options: LearnOptions,
-    judged: _Judged,
-    control: Control,
+    given: Examples, label_names: tuple[str, ...], options: LearnOptions, judged: _Judged, control: Control
 ) -> Learned:
     whole, setting, calibration, evidence = judged.whole, judged.setting, judged.calibration, judged.evidence
     # Among label sets a label may be lost as another one's score rises.
@@ -181,14 +164,13 @@ def _assemble(
     coefficients, unit = whole.weights_for(setting, calibration, options.points)
     if not options.points:
         coefficients = np.round(coefficients, _DIGITS)
-    covers = whole.covers(table)
+    covers = whole.covers(given.table)
     rules = []
     for number, row in enumerate(coefficients[1:], start=1):
         head = tuple(Entry(int(label), float(row[label])) for label in np.flatnonzero(row))
         if head:
             body = tuple(whole.binning.condition(test) for test in whole.chosen.bodies[number - 1])
-            rules.append(WeightedRule(head, body, float(weights[covers[:, number] > 0].sum())))
-    reason = "interrupted" if control.interrupted else "time_limit" if control.late else "complete"
+            rules.append(WeightedRule(head, body, float(given.weights[covers[:, number] > 0].sum())))
     info = {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits}
     different = {meaning(tests) for tests in whole.chosen.bodies}
     plain = not whole.teacher and not options.points and len(rules) == len(different)
@@ -201,14 +183,14 @@ def _assemble(
     info["made_with"] = versions()
     model = RuleEnsemble(
         tuple(rules),
-        table.features,
+        given.table.features,
         label_names,
         tuple(float(intercept) for intercept in coefficients[0]),
         decision.in_points(unit) if options.points else decision,
         unit,
         info,
     )
-    return Learned(model, evidence, merits, "callback" if control.stopped else reason, judged.losses)
+    return Learned(model, evidence, merits, control.reason)
 
 
 def versions() -> dict[str, str]:
@@ -255,25 +237,27 @@ class _HeldOut:
 
     Attributes
     ----------
+    given : Examples
+        All of them.
     rows, fold : ndarray of int
         The examples that were held out of some model, and which.
     honest : bool
         False where nothing was held out, and the final model is all there is.
     """
 
-    def __init__(self, table: Table, held: Sequence[Bools], parts: Sequence[Part | None]) -> None:
+    def __init__(self, given: Examples, held: Sequence[Bools], parts: Sequence[Part | None]) -> None:
         assert parts[0] is not None
-        self._labels = parts[0].chosen.heads.shape[1]
+        self.given, self._labels = given, given.truth.shape[1]
         self._pieces: list[tuple[Ints, Part, Bytes]] = []
         every = 1 + sum(int(rows.sum()) for rows in held) * self._labels // _MOST_EVIDENCE
         for rows, part in zip(held, parts[1:], strict=True):
             if part is not None and part.finished:
                 places = np.flatnonzero(rows)[::every]
-                self._pieces.append((places, part, part.covers(table[places])))
+                self._pieces.append((places, part, part.covers(given.table[places])))
         self.honest = bool(self._pieces)
         if not self._pieces:
-            places = np.arange(0, len(table), 1 + len(table) * self._labels // _MOST_EVIDENCE)
-            self._pieces.append((places, parts[0], parts[0].covers(table[places])))
+            places = np.arange(0, len(given), 1 + len(given) * self._labels // _MOST_EVIDENCE)
+            self._pieces.append((places, parts[0], parts[0].covers(given.table[places])))
         rows = np.concatenate([places for places, _, _ in self._pieces])
         numbers = np.repeat(np.arange(len(self._pieces)), [len(places) for places, _, _ in self._pieces])
         self._order = np.argsort(rows, kind="stable")
@@ -285,24 +269,22 @@ class _HeldOut:
         start = 0
         for places, part, covers in self._pieces:
             coefficients, unit = part.weights_for(part.nearest(setting), calibration, points)
-            for first, block in _blocks(covers, self._labels):
-                found[start + first : start + first + len(block)] = np.asarray(unit) * (block @ coefficients)
+            for rows in self._blocks(places):
+                mine = found[start : start + len(places)]
+                mine[rows] = np.asarray(unit) * (covers[rows].astype(np.float64) @ coefficients)
             start += len(places)
         return np.asarray(found[self._order])
 
-    def loss(self, setting: Setting, truth: Bytes, weights: Floats) -> float:
+    def loss(self, setting: Setting) -> float:
         """Mean log loss of an example, all labels together."""
-        total, weight = 0.0, 0.0
+        total, weight, truth, weights = 0.0, 0.0, self.given.truth, self.given.weights
         for places, part, covers in self._pieces:
             coefficients = part.coefficients(part.nearest(setting))
-            for first, block in _blocks(covers, self._labels):
-                some = places[first : first + len(block)]
-                total += math.fsum(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]))
+            for rows in self._blocks(places):
+                some, scores = places[rows], covers[rows].astype(np.float64) @ coefficients
+                total += math.fsum(loss(scores, truth[some].astype(np.float64), weights[some]))
                 weight += float(weights[some].sum())
         return total / weight
 
-
-def _blocks(covers: Bytes, labels: int) -> Iterator[tuple[int, Matrix]]:
-    step = max(256, _BLOCK_CELLS // max(1, labels))
-    for first in range(0, len(covers), step):
-        yield first, covers[first : first + step].astype(np.float64)
+    def _blocks(self, places: Ints) -> list[slice]:
+        return row_blocks(len(places), self._labels, _BLOCK_CELLS, least=256)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.data.table import row_blocks
 from polyrule.native import ONE_THREAD, Compute
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
@@ -191,7 +192,7 @@ class Logistic:
         )
 
     def _blocks(self) -> list[slice]:
-        return [slice(first, first + _BLOCK) for first in range(0, len(self.weights), _BLOCK)]
+        return row_blocks(len(self.weights), 1, _BLOCK)
 
     def _scores(self, rules: Ints, weights: Floats, rows: slice) -> tuple[Floats, Floats]:
         scores = np.zeros(len(self.weights[rows]))
@@ -360,8 +361,7 @@ def _around(
 def reference_line_sums(flat: Floats, wanted: Floats, every: Floats, line: Floats, unit: float) -> Ints:
     """Plain NumPy form of the native kernel; every number comes out the same."""
     sums: Ints = np.zeros(6, dtype=np.int64)
-    for first in range(0, len(flat), _SCORES_AT_A_TIME):
-        block = slice(first, first + _SCORES_AT_A_TIME)
+    for block in row_blocks(len(flat), 1, _SCORES_AT_A_TIME):
         scores, weights, truth = flat[block], every[block], wanted[block]
         moved = line[0] + line[1] * scores
         chance = chances_of(moved)

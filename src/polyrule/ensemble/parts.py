@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Matrix
+from polyrule.arrays import Bools, Bytes, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.bins.tests import meaning
-from polyrule.data.table import Table
-from polyrule.ensemble.building import Builder, TrainingExamples, covers_of, plain_examples
-from polyrule.ensemble.control import Control, LearnOptions, Teaching
+from polyrule.data.table import Table, row_blocks
+from polyrule.ensemble.building import Builder, Examples, TrainingExamples, covers_of, plain_examples
+from polyrule.ensemble.control import Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.scorecard import to_points
 from polyrule.model.decisions import SET_KINDS
@@ -28,10 +28,18 @@ from polyrule.teacher.teacher import Design, Teacher, mix, neighbours
 
 # A table with more cells than this is not taught; large data is less noisy, too.
 _LARGEST_TAUGHT = 60_000_000
+_TREES_IN_FOLDS = 60  # of the teacher's forest
+_TRUST = 0.5  # weight of the teacher's estimate in the target of a training example
+# Mixed examples per training example: of the final model so many times as many, while they stay few enough.
+_ROUNDS, _DRAWS = 3, 3
+_MOST_EXAMPLES = 5000  # real and mixed; of more, no mixed ones are made
+# A mixed example takes some of its values, with this probability each, from one of so many nearest neighbours.
+_NEIGHBOURS, _EXCHANGE = 5, 0.3
 _FEWEST_TAUGHT = 10
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
 _MOST_TARGETS = 4_000_000  # of real and mixed examples; beyond it the final model gets no more than the others
 _BLOCK = 1000  # examples
+_TEACHER_SHARE = 0.4  # of a part's time, at most
 
 
 class SoftTargets:
@@ -40,74 +48,66 @@ class SoftTargets:
     Parameters
     ----------
     binning : Binning
-    table : Table
-    truth : ndarray of uint8, shape (examples, labels)
-    weights : ndarray, shape (examples,)
-    options : Teaching
-    seed, threads : int
-        The number of threads decides nothing.
-    stop : callable
-        See `Teacher`.
+    given : Examples
+    options : LearnOptions
+        Seed, threads, which decide nothing, and whether the table looks like text, of which no mixed examples are made.
     final : bool
         Whether these are the targets of the final model, which has more to learn from.
-    text : bool
-        Whether the table looks like text, of which no mixed examples are made.
+    stop : callable
+        See `Teacher`.
     """
 
     def __init__(
         self,
         binning: Binning,
-        table: Table,
-        truth: Bytes,
-        weights: Floats,
-        options: Teaching,
-        seed: int,
-        threads: int = 1,
+        given: Examples,
+        options: LearnOptions,
+        *,
+        final: bool,
         stop: Callable[[], bool] = lambda: False,
-        final: bool = False,
-        text: bool = False,
     ) -> None:
-        self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
-        self.design = Design.of(binning, table)
-        matrix = self.design.of_table(table)
-        examples = len(table)
-        fits = _LARGEST_MIXED // max(1, len(binning.features))
-        # Half of one text and half of another is no text: rules learned from such are no better, and take longer.
-        rounds = 0 if text else options.rounds
-        wanted = min(rounds * examples, options.limit - examples)
-        if final:
-            wanted = max(wanted, min(options.draws * wanted, _MOST_TARGETS // max(1, truth.shape[1]) - examples))
-        wanted = min(wanted, fits - examples)
-        self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
-        trees = options.trees
-        if not final:
-            trees = options.trees_in_folds if trees is None else min(trees, options.trees_in_folds)
-        self.teacher = Teacher(matrix, truth, weights, seed, threads, trees, stop, keep=self.wanted > 0)
+        self.binning, self.given, self.seed = binning, given, options.seed
+        self.design = Design.of(binning, given.table)
+        matrix = self.design.of_table(given.table)
+        self.wanted = self._mixed(0 if options.text else _ROUNDS, final)
+        trees, threads = None if final else _TREES_IN_FOLDS, options.compute.threads
+        keep = self.wanted > 0
+        self.teacher = Teacher(matrix, given.truth, given.weights, options.seed, threads, trees, stop, keep)
         self.targets = self.teacher.left_out
-        self.targets *= np.float32(options.trust)
-        for first in range(0, examples, _BLOCK):
-            self.targets[first : first + _BLOCK] += truth[first : first + _BLOCK] * np.float32(1 - options.trust)
+        self.targets *= np.float32(_TRUST)
+        for rows in row_blocks(len(given), 1, _BLOCK):
+            self.targets[rows] += given.truth[rows] * np.float32(1 - _TRUST)
         if self.wanted:
-            self._codes = binning.codes(table)
-            self._near = neighbours(matrix, options.neighbours, np.random.default_rng([seed, 2]))
+            self._codes = binning.codes(given.table)
+            self._near = neighbours(matrix, _NEIGHBOURS, np.random.default_rng([options.seed, 2]))
+
+    def _mixed(self, rounds: int, final: bool) -> int:
+        """How many mixed examples are made; half of one text and half of another would be no text."""
+        examples, labels = self.given.truth.shape
+        wanted = min(rounds * examples, _MOST_EXAMPLES - examples)
+        if final:
+            wanted = max(wanted, min(_DRAWS * wanted, _MOST_TARGETS // max(1, labels) - examples))
+        wanted = min(wanted, _LARGEST_MIXED // max(1, len(self.binning.features)) - examples)
+        return wanted if wanted > 0 and examples > _NEIGHBOURS else 0
 
     def examples(self, number: int = 0) -> TrainingExamples:
         """Return the training examples and mixed ones, other ones for every `number`.
 
         The mixed examples together weigh as much as the real ones.
         """
+        given = self.given
         if not self.wanted:
-            return TrainingExamples(self.binning.columns(self.table), self.targets, self.weights)
+            return TrainingExamples(self.binning.columns(given.table), self.targets, given.weights)
         random = np.random.default_rng([self.seed, 0, number])
-        mixed, sources = mix(self._codes, self._near, self.wanted, self.options.exchange, random)
+        mixed, sources = mix(self._codes, self._near, self.wanted, _EXCHANGE, random)
         shown = list(self.design.features)
         opinions = self.teacher.predict(self.design.matrix(mixed[shown], self.wanted))
-        weights = self.weights[sources]
-        weights *= self.weights.sum() / weights.sum()
+        weights = given.weights[sources]
+        weights *= given.weights.sum() / weights.sum()
         return TrainingExamples(
             np.hstack([self._codes, mixed]),
             np.vstack([self.targets, opinions]),
-            np.concatenate([self.weights, weights]),
+            np.concatenate([given.weights, weights]),
         )
 
 
@@ -132,28 +132,21 @@ class Part:
         How much each member of the teacher was listened to; empty without one.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        truth: Bytes,
-        weights: Floats,
-        options: LearnOptions,
-        number: int,
-        control: Control,
-    ) -> None:
+    def __init__(self, given: Examples, options: LearnOptions, number: int, control: Control) -> None:
         control.begin(number)
         self._number, self._control = number, control
         if number > 0:  # it only serves to choose penalties and the decision
             growth = options.build.growth if options.text else replace(options.build.growth, max_members=1)
             options = replace(options, build=replace(options.build, spare=0.0, growth=growth))
         kept = (condition for rule in options.start for condition in plain_conditions(rule.body))
-        self.binning = Binning.of(table, options.max_bins, kept)
+        self.binning = Binning.of(given.table, options.max_bins, kept)
         self.teacher: dict[str, float] = {}
-        cells = table.shape[0] * table.shape[1]
-        taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
-        builder = self._taught(table, truth, weights, options) if taught else None
-        if builder is None:
-            builder = self._builder(plain_examples(self.binning.columns(table), truth, weights), options)
+        cells = len(given) * given.table.shape[1]
+        if options.taught and cells <= _LARGEST_TAUGHT and len(given) >= _FEWEST_TAUGHT:
+            builder = self._taught(given, options)
+        else:
+            columns = self.binning.columns(given.table)
+            builder = self._builder(plain_examples(columns, given.truth, given.weights), options)
             self._build(builder, options, 0, 1)
         self._keep(builder, options)
 
@@ -184,23 +177,15 @@ class Part:
         self._signs = self._solver.signs
         control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective)
 
-    def _taught(self, table: Table, truth: Bytes, weights: Floats, options: LearnOptions) -> Builder | None:
+    def _taught(self, given: Examples, options: LearnOptions) -> Builder:
         """Learn from each set of targets and keep the rules that fit theirs best: greedy choices are partly luck."""
-        assert options.teaching is not None
         control, number = self._control, self._number
         control.tell(number, "teacher", 0.0)
-        soft_targets = SoftTargets(
-            self.binning,
-            table,
-            truth,
-            weights,
-            options.teaching,
-            options.seed,
-            options.compute.threads,
-            lambda: control.teacher_is_late(number),
-            final=number == 0,
-            text=options.text,
-        )
+
+        def late() -> bool:
+            return control.out_of_time(number, _TEACHER_SHARE)
+
+        soft_targets = SoftTargets(self.binning, given, options, final=number == 0, stop=late)
         self.teacher = soft_targets.teacher.slopes
         attempts = options.restarts if number == 0 and soft_targets.wanted else 1
         best: Builder | None = None
@@ -213,6 +198,7 @@ class Part:
                 best = builder
             if builder.stopped:
                 break
+        assert best is not None
         return best
 
     def _builder(self, examples: TrainingExamples, options: LearnOptions) -> Builder:

@@ -7,22 +7,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.examples import examples_of, fingerprint
 from polyrule.data.labels import dense_labels, require_known
-from polyrule.ensemble.tuning import Evidence, check_monotone, choose
-from polyrule.ensemble.weights import INTERCEPT_RIDGE
+from polyrule.ensemble.control import signs_of
+from polyrule.ensemble.tuning import Evidence, check_decision, choose
+from polyrule.ensemble.weights import penalties_of
 from polyrule.errors import ModelError
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
-from polyrule.model.rule import Entry, NumericCondition, plain_conditions
+from polyrule.model.rule import Entry
+from polyrule.teacher.teacher import lowest
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
     from polyrule.model.rule_ensemble import RuleEnsemble
 
-_MOST_STEPS = 100
 _DIGITS = 9
 
 
@@ -58,9 +60,12 @@ def refit(
     for label in range(truth.shape[1]):
         free = support[:, label].copy()
         free[[1 + rule for rule in kept]] = False
-        offset = covers @ np.where(free, 0.0, coefficients[:, label])
+        wrong_side = 1 - 2 * truth[:, label]
+        offset = wrong_side * (covers @ np.where(free, 0.0, coefficients[:, label]))
         while True:
-            coefficients[free, label] = best_weights(covers[:, free], truth[:, label], weights, offset, ridge)
+            seen, nothing = wrong_side[:, None] * covers[:, free], np.zeros(np.count_nonzero(free))
+            penalties = penalties_of(len(nothing), ridge)
+            coefficients[free, label] = lowest(seen, weights, nothing, nothing, penalties, offset)
             wrong = free & (coefficients[:, label] * signs < 0)
             if not wrong.any():
                 break
@@ -105,7 +110,7 @@ def tune_decision(
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
         What for.
     """
-    check_monotone(ensemble.info.get("monotone"), decision)
+    check_decision(decision, optimize, ensemble.info.get("monotone"))
     _, truth, weights = training(ensemble, data)
     model, table = fit_to(ensemble, data.X)
     fold = np.arange(len(table)) % 3
@@ -145,49 +150,12 @@ def required_signs(ensemble: RuleEnsemble) -> list[int]:
     """Which sign the weights of each rule must have, 0 for any, so that scores stay monotone as learning was told."""
     told = ensemble.info.get("monotone")
     told = told if isinstance(told, dict) else {}
-    ways = {j: 1 if told[f.name] == "up" else -1 for j, f in enumerate(ensemble.features) if f.name in told}
-    found = []
-    for rule in ensemble.rules:
-        tests = [
-            test for test in plain_conditions(rule.body) if isinstance(test, NumericCondition) and test.feature in ways
-        ]
-        found.append(ways[tests[0].feature] * (1 if tests[0].op == ">" else -1) if tests else 0)
-    return found
+    names = [feature.name for feature in ensemble.features]
+    direction = [0 if name not in told else 1 if told[name] == "up" else -1 for name in names]
+    return [next(iter(signs_of(rule.body, direction)), 0) for rule in ensemble.rules]
 
 
 def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:
     """Derivatives of the penalised loss of one label; the first column of `covers` is the intercept's."""
-    chance = 1 / (1 + np.exp(-np.clip(offset + covers @ at, -700, 700)))
-    return np.asarray(covers.T @ (weights * (chance - truth)) + _penalties(len(at), ridge) * at)
-
-
-def best_weights(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float) -> Floats:
-    """Newton's method with step halving for one label."""
-    penalties = _penalties(covers.shape[1], ridge)
-    current = np.zeros(covers.shape[1])
-
-    def value(at: Floats) -> float:
-        scores = offset + covers @ at
-        return float(weights @ (np.logaddexp(0, scores) - truth * scores) + penalties @ at**2 / 2)
-
-    reached = value(current)
-    for _ in range(_MOST_STEPS):
-        slope = slope_of(covers, truth, weights, offset, ridge, current)
-        chance = 1 / (1 + np.exp(-np.clip(offset + covers @ current, -700, 700)))
-        bent = covers.T @ (covers * (weights * chance * (1 - chance))[:, None]) + np.diag(penalties)
-        step, length = np.linalg.solve(bent, slope), 1.0
-        while value(current - length * step) > reached and length > 1e-6:
-            length /= 2
-        near = current - length * step
-        gained, reached = reached - value(near), min(reached, value(near))
-        if gained > 0:
-            current = near
-        if gained <= 1e-13 * max(1.0, abs(reached)):
-            break
-    return current
-
-
-def _penalties(count: int, ridge: float) -> Floats:
-    penalties = np.full(count, ridge)
-    penalties[:1] = INTERCEPT_RIDGE
-    return penalties
+    surplus = expit(offset + covers @ at) - truth
+    return np.asarray(covers.T @ (weights * surplus) + penalties_of(len(at), ridge) * at)

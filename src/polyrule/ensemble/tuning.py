@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from polyrule.arrays import Bytes, Floats, Ints, Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.errors import OptionError
 from polyrule.model.decisions import (
     KINDS,
@@ -56,9 +56,17 @@ class Evidence:
     weights: Matrix
     fold: npt.NDArray[np.int64]
 
-    def of(self, rows: npt.NDArray[np.bool_]) -> Evidence:
+    def of(self, rows: Bools | Ints) -> Evidence:
         """Return the evidence of some examples."""
         return Evidence(self.scores[rows], self.truth[rows], self.weights[rows], self.fold[rows])
+
+    def above(self, cuts: Matrix | float) -> Bytes:
+        """1 where a score reaches the cut for all labels, or that of its label."""
+        return (self.scores >= cuts).view(np.uint8)
+
+    def reached(self, predicted: Bytes, measure: str) -> float:
+        """What predictions for the examples reach for a measure."""
+        return MEASURES[measure](self.truth, predicted, self.weights)
 
 
 class Merit(NamedTuple):
@@ -82,6 +90,7 @@ def choose(
     ----------
     evidence : Evidence
     kind, optimize : str
+        As `check_decision` allows them.
     by_hand : bool
         Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets. They
         would not be monotone in the scores either.
@@ -95,10 +104,6 @@ def choose(
     merits : dict
         What each kind that was tried reached for the measure `optimize`.
     """
-    if optimize not in MEASURES:
-        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
-    if kind != "auto" and kind not in KINDS:
-        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {kind!r}")
     tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in SET_KINDS))]
     merits: dict[DecisionKind, Merit] = {}
     for candidate in tried:
@@ -109,20 +114,24 @@ def choose(
             held = evidence.fold == fold
             others = evidence.of(~held) if not held.all() else evidence
             predicted[held] = tune(others, candidate, optimize).labels(evidence.scores[held])
-        merits[candidate] = _merit(evidence.truth, predicted, evidence.weights, optimize)
+        merits[candidate] = _merit(evidence, predicted, optimize)
     # A difference of about half its standard error is taken for luck.
     luck = 0.1 / np.sqrt(max(1.0, evidence.weights.sum()))
     best = simplest_good(merits, luck)
     return tune(evidence, best, optimize), {candidate: merit.asked for candidate, merit in merits.items()}
 
 
-def check_monotone(monotone: Any, decision: str) -> None:
-    """Refuse decisions that do not follow the sums where these must be monotone."""
+def check_decision(decision: str, optimize: str, monotone: Any) -> None:
+    """Refuse what is no decision or no measure, and decisions that do not follow the sums where these are monotone."""
+    if decision != "auto" and decision not in KINDS:
+        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {decision!r}")
     if monotone and decision in SET_KINDS:
         raise OptionError(
             f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
             "with monotone, take 'auto', 'threshold' or 'per-label'"
         )
+    if optimize not in MEASURES:
+        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
 
 
 def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKind:
@@ -146,12 +155,11 @@ def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKin
     return best
 
 
-def _merit(truth: Bytes, predicted: Bytes, weights: Matrix, optimize: str) -> Merit:
-    asked = MEASURES[optimize](truth, predicted, weights)
+def _merit(evidence: Evidence, predicted: Bytes, optimize: str) -> Merit:
     if optimize not in _SLACK:
-        return Merit(asked, 0.0)
-    rest = MEASURES["hamming"](truth, predicted, weights) + MEASURES["subset"](truth, predicted, weights)
-    return Merit(asked, rest / 2)
+        return Merit(evidence.reached(predicted, optimize), 0.0)
+    rest = evidence.reached(predicted, "hamming") + evidence.reached(predicted, "subset")
+    return Merit(evidence.reached(predicted, optimize), rest / 2)
 
 
 def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
@@ -166,7 +174,7 @@ def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
     if kind == "threshold":
         return Decision(kind, (_shared_cut(evidence, optimize),) * labels)
     tuned = rare_label_cuts if optimize == "macro-f1" else partial(_label_cuts, optimize=optimize)
-    cuts = tuned(evidence.scores, evidence.truth, evidence.weights)
+    cuts = tuned(evidence)
     absent = ~evidence.truth.any(axis=0)
     if absent.any():
         cuts[absent] = _shared_cut(evidence, optimize)
@@ -177,20 +185,16 @@ def _guarded(cuts: Matrix, evidence: Evidence) -> Matrix:
     """Cuts moved towards the one for micro-F1 as little as it takes to stay near what that reaches."""
     plain = _shared_cut(evidence, "micro-f1")
 
-    def reached(some: Matrix) -> float:
-        return MEASURES["micro-f1"](evidence.truth, (evidence.scores >= some).view(np.uint8), evidence.weights)
-
-    least = reached(np.full(len(cuts), plain)) - _GUARD
+    least = evidence.reached(evidence.above(plain), "micro-f1") - _GUARD
     for share in _SHRINKAGE:
         near = np.asarray(plain + share * (cuts - plain))
-        if reached(near) >= least:
+        if evidence.reached(evidence.above(near), "micro-f1") >= least:
             break
     return near
 
 
 def _shared_cut(evidence: Evidence, optimize: str) -> float:
-    predicted = ((evidence.scores >= cut).view(np.uint8) for cut in _GRID)
-    return _best_cut(predicted, evidence.truth, evidence.weights, optimize)
+    return _best_cut(evidence, map(evidence.above, _GRID), optimize)
 
 
 def _set_cut(
@@ -199,21 +203,20 @@ def _set_cut(
     """Best shared cut where whole label sets are chosen, and the sets' bonuses; a lower cut favours larger sets."""
     members = membership(label_sets, evidence.truth.shape[1])
     every = max(1, len(evidence.truth) * len(members) // _LARGEST_TUNED)
-    rows = np.arange(0, len(evidence.truth), every)
-    totals = evidence.scores[rows] @ members.T.astype(np.float64)
+    some = evidence.of(np.arange(0, len(evidence.truth), every))
+    totals = some.scores @ members.T.astype(np.float64)
     sizes = members.sum(axis=1, dtype=np.float64)
     bonuses = dependence(evidence.truth, label_sets, evidence.weights)
-    truth, weights = evidence.truth[rows], evidence.weights[rows]
 
     def labels(strength: float, cuts: Matrix) -> Iterable[Bytes]:
         return (members[places] for places in best_sets(totals + strength * bonuses, sizes, cuts))
 
     best, most = 0.0, -np.inf
     for strength in _STRENGTHS if optimize == "subset" else ():
-        reached = max(sum(_merit(truth, some, weights, optimize)) for some in labels(strength, _GRID[::_COARSE]))
+        reached = max(sum(_merit(some, said, optimize)) for said in labels(strength, _GRID[::_COARSE]))
         if reached > most + _CLEARLY:
             best, most = strength, reached
-    cut = _best_cut(labels(best, _GRID), truth, weights, optimize)
+    cut = _best_cut(some, labels(best, _GRID), optimize)
     return cut, tuple((best * bonuses).tolist()) if best else ()
 
 
@@ -231,21 +234,21 @@ def best_sets(totals: Matrix, sizes: Matrix, cuts: Matrix) -> Iterator[Ints]:
         yield np.where(reached == reached.max(axis=1, keepdims=True), which, len(sizes)).min(axis=1)
 
 
-def _label_cuts(scores: Matrix, truth: Bytes, weights: Matrix, optimize: str) -> Matrix:
+def _label_cuts(evidence: Evidence, optimize: str) -> Matrix:
     """Best threshold of each label by itself."""
     curves = accuracy_curves if optimize in ("hamming", "subset") else f1_curves
     # The grid in order of distance from 0, of which the first of equals is taken.
     order = np.argsort(np.abs(_GRID), kind="stable")
-    reached = smoothed(curves(scores, truth, weights, _GRID))[order]
+    reached = smoothed(curves(evidence, evidence.scores, _GRID))[order]
     return np.asarray(_GRID[order][np.argmax(reached >= reached.max(axis=0) - 1e-12, axis=0)])
 
 
-def _best_cut(predicted: Iterable[Bytes], truth: Bytes, weights: Matrix, optimize: str) -> float:
+def _best_cut(evidence: Evidence, predicted: Iterable[Bytes], optimize: str) -> float:
     """Cut with the best rest among those next to the peak; of equals the one nearest 0, a probability of 50 %."""
     guarded = optimize == "macro-f1"
     merits = np.array(
         [
-            (*_merit(truth, labels, weights, optimize), micro_f1(truth, labels, weights) if guarded else 0.0)
+            (*_merit(evidence, labels, optimize), evidence.reached(labels, "micro-f1") if guarded else 0.0)
             for labels in predicted
         ]
     )
@@ -263,29 +266,22 @@ _MOVES = np.linspace(-2.0, 2.0, 41)
 _PRIOR_EXAMPLES = 30.0
 
 
-def rare_label_cuts(scores: Matrix, truth: Bytes, weights: Matrix) -> Matrix:
+def rare_label_cuts(evidence: Evidence) -> Matrix:
     """Return a cut for every label, for macro-F1, where five examples count as much as five hundred.
 
     A cut tuned on five examples is mostly luck. So all cuts first lie on one line over the labels' log-odds of being
     present at all; then each label moves away from the line as far as its own examples speak for it: its F1 is
     averaged with that of all labels, which weighs as much as a few examples.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (examples, labels)
-        Log-odds of examples that the model did not see.
-    truth : ndarray of uint8, same shape
-    weights : ndarray, shape (examples,)
     """
-    present = weights @ truth
-    usual = np.round(logit((present + 0.5) / (weights.sum() + 1)), 9)
-    best, line = -1.0, np.zeros(truth.shape[1])
+    scores, present = evidence.scores, evidence.weights @ evidence.truth
+    usual = np.round(logit((present + 0.5) / (evidence.weights.sum() + 1)), 9)
+    best, line = -1.0, np.zeros(len(present))
     for tilt in _TILTS:
-        heights = smoothed(f1_curves(scores - tilt * usual, truth, weights, _HEIGHTS).mean(axis=1))
+        heights = smoothed(f1_curves(evidence, scores - tilt * usual, _HEIGHTS).mean(axis=1))
         if heights.max() > best + 1e-12:
             best = float(heights.max())
             line = _HEIGHTS[int(np.argmax(heights))] + tilt * usual
-    own = f1_curves(scores - line, truth, weights, _MOVES)
+    own = f1_curves(evidence, scores - line, _MOVES)
     shrunk = (present * own + _PRIOR_EXAMPLES * own.mean(axis=1, keepdims=True)) / (present + _PRIOR_EXAMPLES)
     return np.asarray(line + _MOVES[np.argmax(smoothed(shrunk), axis=0)])
 
@@ -293,21 +289,20 @@ def rare_label_cuts(scores: Matrix, truth: Bytes, weights: Matrix) -> Matrix:
 def micro_f1(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
     """F1 of all decisions about all labels together."""
     right, claimed, present = _sums(truth, predicted, weights)
-    return _ratio(2 * right.sum(), claimed.sum() + present.sum())
+    return float(_f1(right.sum(), claimed.sum() + present.sum()))
 
 
 def macro_f1(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
     """F1 of each label, averaged; a label that is neither present nor predicted counts 0."""
     right, claimed, present = _sums(truth, predicted, weights)
-    total = claimed + present
-    return float(np.divide(2 * right, total, out=np.zeros_like(total), where=total > 0).mean())
+    return float(_f1(right, claimed + present).mean())
 
 
 def example_f1(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
     """F1 of each example's label set, averaged; two empty sets agree fully."""
     right = (truth & predicted).sum(axis=1, dtype=np.float64)
     total = truth.sum(axis=1, dtype=np.float64) + predicted.sum(axis=1, dtype=np.float64)
-    return float(weights @ np.divide(2 * right, total, out=np.ones_like(total), where=total > 0) / weights.sum())
+    return float(weights @ _f1(right, total, empty=1.0) / weights.sum())
 
 
 def subset_accuracy(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
@@ -334,8 +329,9 @@ def _sums(truth: Bytes, predicted: Bytes, weights: Floats) -> tuple[Floats, Floa
     return weights @ (truth & predicted), weights @ predicted, weights @ truth
 
 
-def _ratio(numerator: float, denominator: float) -> float:
-    return float(numerator / denominator) if denominator > 0 else 0.0
+def _f1(right: Any, total: Any, empty: float = 0.0) -> Floats:
+    """F1 where so much is right; `total` adds up what is present and what is predicted, and `empty` is for neither."""
+    return np.asarray(np.divide(2 * right, total, out=np.full_like(total, empty), where=total > 0))
 
 
 _REACH = 2
@@ -355,25 +351,24 @@ def smoothed(values: Matrix) -> Matrix:
     return np.asarray(np.mean(windows, axis=0))
 
 
-def f1_curves(scores: Matrix, truth: Bytes, weights: Matrix, cuts: Matrix) -> Matrix:
+def f1_curves(evidence: Evidence, scores: Matrix, cuts: Matrix) -> Matrix:
     """F1 of every label at every cut, shape (cuts, labels); 0 where a label is neither present nor predicted."""
-    right, claimed, present = _counts(scores, truth, weights, cuts)
-    total = claimed + present
-    return np.asarray(np.divide(2 * right, total, out=np.zeros_like(total), where=total > 0))
+    right, claimed, present = _counts(evidence, scores, cuts)
+    return _f1(right, claimed + present)
 
 
-def accuracy_curves(scores: Matrix, truth: Bytes, weights: Matrix, cuts: Matrix) -> Matrix:
+def accuracy_curves(evidence: Evidence, scores: Matrix, cuts: Matrix) -> Matrix:
     """Share of right decisions about every label at every cut, shape (cuts, labels)."""
-    right, claimed, present = _counts(scores, truth, weights, cuts)
-    return np.asarray(1 - (claimed + present - 2 * right) / weights.sum())
+    right, claimed, present = _counts(evidence, scores, cuts)
+    return np.asarray(1 - (claimed + present - 2 * right) / evidence.weights.sum())
 
 
-def _counts(scores: Matrix, truth: Bytes, weights: Matrix, cuts: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _counts(evidence: Evidence, scores: Matrix, cuts: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Weight of the examples that have a label and are given it, that are given it, that have it."""
-    right, claimed = np.empty((2, len(cuts), truth.shape[1]))
-    weighted = weights[:, None] * truth
+    right, claimed = np.empty((2, len(cuts), scores.shape[1]))
+    weighted = evidence.weights[:, None] * evidence.truth
     for place, cut in enumerate(cuts):
         above = scores >= cut
         right[place] = (weighted * above).sum(axis=0)
-        claimed[place] = weights @ above
+        claimed[place] = evidence.weights @ above
     return right, claimed, weighted.sum(axis=0)

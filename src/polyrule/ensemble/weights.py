@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.data.table import row_blocks
 from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for, weight_bits
 from polyrule.native import ONE_THREAD, Compute
 
@@ -183,9 +184,7 @@ class Solver:
         """The penalised loss."""
         found = [math.fsum((self._penalties()[:, None] * self.coefficients**2 / 2).flat)]
         covers, targets = self.covers, self.targets
-        step = max(256, _BLOCK_CELLS // max(1, len(self._hessians)))
-        for first in range(0, len(self.weights), step):
-            some = slice(first, first + step)
+        for some in row_blocks(len(targets), targets.shape[1], _BLOCK_CELLS, least=256):
             scores = np.zeros((len(self.weights[some]), len(self._hessians)))
             for covered, weights in zip(covers[some].T, self.coefficients, strict=False):
                 scores += np.where(covered[:, None], weights, 0)  # a product would depend on the library that adds up
@@ -219,7 +218,7 @@ class Solver:
 
     def _batches(self, labels: Ints | None) -> list[Ints]:
         every = np.arange(len(self._hessians)) if labels is None else labels
-        return [every[first : first + _MOST_LABELS] for first in range(0, len(every), _MOST_LABELS)]
+        return [every[some] for some in row_blocks(len(every), 1, _MOST_LABELS)]
 
     def _forget(self, labels: Ints) -> None:
         self._outdate(labels)
@@ -244,17 +243,14 @@ class Solver:
         if self._compute.device is not None:
             given = (self._covers[: self._size], rows, curvature, labels)
             return np.asarray(self._compute.device.shared_curvature(*given).astype(np.float64) / self.scale)
-        step = max(256, _BLOCK_CELLS // max(1, len(labels)))
-        for first in range(0, len(rows), step):
-            some = rows[first : first + step]
+        for block in row_blocks(len(rows), len(labels), _BLOCK_CELLS, least=256):
+            some = rows[block]
             covers = self._covers[: self._size, some].astype(np.float64)
             found += covers @ curvature[np.ix_(some, labels)].astype(np.float64)
         return found / self.scale
 
     def _penalties(self) -> Floats:
-        penalties = np.full(self._size, self.ridge)
-        penalties[0] = INTERCEPT_RIDGE
-        return penalties
+        return penalties_of(self._size, self.ridge)
 
     def _curvatures(self, labels: Ints) -> list[Matrix]:
         """Curvature matrices of the weights in the support, without the penalty; those that are missing are made."""
@@ -307,6 +303,13 @@ class Solver:
         support = self.support[:, labels]
         found = self._logistic.descents(labels, coefficients, support)
         return np.asarray(np.where(support, found + self._penalties()[:, None] * coefficients, 0.0))
+
+
+def penalties_of(count: int, ridge: float) -> Floats:
+    """Penalties on the squares of so many numbers, the first of which is the intercept."""
+    penalties = np.full(count, ridge)
+    penalties[:1] = INTERCEPT_RIDGE
+    return penalties
 
 
 def _added(rows: Matrix) -> Floats:

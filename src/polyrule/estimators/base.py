@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyrule.arrays import Bools, Floats, Ints
+from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
@@ -26,7 +26,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 from polyrule.estimators.fitted import FittedRules
 from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
-from polyrule.learning.separate import Reason
+from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
@@ -38,24 +38,21 @@ from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
 from polyrule.version import __version__
 
+logger = logging.getLogger(__name__)
+
 # Parameters that say how learning is watched, not what is learned.
 _NOT_STORED = ("callback", "verbose")
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingData:
+class TrainingData(Training):
     """What a fit learns from: examples of positive weight only, weights as integers times `scale`.
 
-    Packed data takes the place of table and labels; `weights` then is the total weight. `kept` tells which of the given
-    examples these are, None for all. `seen` are the fitted attributes that describe the columns of X, and
-    `label_columns` those of X that were the labels: a fit sets nothing on its estimator before it is done, so that one
-    may be fitted by several threads.
+    `kept` tells which of the given examples these are, None for all. `seen` are the fitted attributes that describe the
+    columns of X, and `label_columns` those of X that were the labels: a fit sets nothing on its estimator before it is
+    done, so that one may be fitted by several threads.
     """
 
-    table: Table | Packed
-    truth: Any
-    weights: Ints
-    scale: Fraction
     target: Target
     seen: dict[str, Any]
     kept: Bools | None = None
@@ -68,6 +65,7 @@ class RuleEstimator(FittedRules):
     n_jobs: int | None
     max_samples: int | None = None
     device: str
+    stopped_reason_: str
 
     def _on_device(self) -> AbstractContextManager[None]:
         """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
@@ -154,11 +152,15 @@ class RuleEstimator(FittedRules):
             kept = None
         else:
             table, truth, weights = table[kept], truth[kept], weights[kept]
-        return TrainingData(table, truth, weights, scale, target, seen, kept, label_columns)
+        return TrainingData(table, truth, weights, target.names, scale, target, seen, kept, label_columns)
 
-    def _remember(self, training: TrainingData, **learned: Any) -> None:
-        """Set the fitted attributes, all at once: those that follow from the data, and what was learned."""
-        target = training.target
+    def _keep(self, training: TrainingData, model: Any, reason: str, info: dict[str, Any], **learned: Any) -> Any:
+        """Set the fitted attributes, all at once: those that follow from the data, and what was learned.
+
+        Returns the model as it is kept: it says where it came from.
+        """
+        model, target = with_gaps(model, training.table), training.target
+        model.info.update(self._provenance(training) | {"stopped": reason} | info)
         fitted = {
             "features_": training.table.features,
             "label_names_": target.names,
@@ -166,9 +168,11 @@ class RuleEstimator(FittedRules):
             "_target": Target(target.kind, None, target.names, target.classes, target.sparse, target.separator),
             "_label_columns": training.label_columns,
         }
+        learned |= {"model_": model, "stopped_reason_": reason}
         self.__dict__.update(fitted | training.seen | learned)
         if "feature_names_in_" not in training.seen:
             self.__dict__.pop("feature_names_in_", None)
+        return model
 
     def _read(self, X: Any) -> Table:
         """Read the features of new examples."""
@@ -228,6 +232,13 @@ class RuleEstimator(FittedRules):
         return tags
 
 
+def pass_on_interrupt(reason: str, model: Any) -> None:
+    """Let an interrupt go on, once the estimator is fitted."""
+    if reason == "interrupted":
+        logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
+        raise KeyboardInterrupt
+
+
 def _fingerprint(training: TrainingData) -> str:
     if isinstance(training.table, Packed):
         return f"store:{getattr(training.table, 'fingerprint', 'in memory')}"
@@ -244,7 +255,8 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
     classes = [np.array([0, 1]) for _ in X.label_names]
     target = Target("multilabel", None, X.label_names, classes)
     seen = {"n_features_in_": len(names), "feature_names_in_": names}
-    return TrainingData(X, None, np.array([X.total_weight], dtype=np.int64), Fraction(1), target, seen)
+    weights = np.array([X.total_weight], dtype=np.int64)
+    return TrainingData(X, None, weights, X.label_names, Fraction(1), target, seen)
 
 
 def _plain(value: Any) -> Any:
@@ -318,9 +330,6 @@ def _checked(estimator: Any, X: Any) -> Any:
         raise DataError(" ".join(str(problem).split())) from problem
 
 
-logger = logging.getLogger(__name__)
-
-
 class RuleClassifier(RuleEstimator):
     """What the classifiers that learn lists share: fitting, predicting, explaining."""
 
@@ -331,7 +340,6 @@ class RuleClassifier(RuleEstimator):
     verbose: bool
 
     model_: RuleList
-    stopped_reason_: Reason
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -351,15 +359,11 @@ class RuleClassifier(RuleEstimator):
             warn_about_identifiers(training.table)
         with self._on_device():
             model, reason = self._learn(training, counting, start)
-        model = with_gaps(model, training.table)
-        model.info.update(self._provenance(training) | {"stopped": reason})
-        self._remember(training, model_=model, stopped_reason_=reason)
+        model = self._keep(training, model, reason, {})
         if isinstance(training.table, Table):
             several = training.target.kind == "multilabel"
             warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)
-        if reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
-            raise KeyboardInterrupt
+        pass_on_interrupt(reason, model)
         return self
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
@@ -389,19 +393,15 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
         return training
     t = training
     packed = pack_table(
-        table, t.truth, t.weights, t.target.names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
+        table, t.truth, t.weights, t.label_names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
     )
     return replace(training, table=packed, truth=None)
 
 
-def examples_of(training: TrainingData, counting: Counting) -> TrainingData:
+def examples_of(training: TrainingData, *, refine: bool = False) -> TrainingData:
     """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
     if not isinstance(training.table, Packed):
         return training
     table, truth, weights = unpack(training.table)
-    return replace(
-        training,
-        table=unpack_values(training.table) if counting.refine else table,
-        truth=truth,
-        weights=weights,
-    )
+    values = unpack_values(training.table) if refine else table
+    return replace(training, table=values, truth=truth, weights=weights)

@@ -82,6 +82,4 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         objective = Objective(get(self.measure))
         warn_about_measure(objective)
         learner = Learner(objective, growing, separating, Compute(self._threads(), self.kernels), counting)
-        t = packed_training(training, counting)
-        watch = telling(self.callback, self.verbose)
-        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, watch)
+        return learner.binary_relevance(packed_training(training, counting), telling(self.callback, self.verbose))

@@ -16,28 +16,25 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import Callback, LearnOptions, Teaching
-from polyrule.ensemble.gain import native_kernel
+from polyrule.ensemble.control import Callback, LearnOptions, signs_of
 from polyrule.ensemble.growing import Growth
-from polyrule.ensemble.learning import MOST_TAUGHT, learn
-from polyrule.ensemble.tuning import MEASURES, Evidence, check_monotone, choose
+from polyrule.ensemble.learning import learn
+from polyrule.ensemble.tuning import Evidence, check_decision, choose
 from polyrule.errors import ModelError, OptionError
-from polyrule.estimators.base import RuleEstimator, TrainingData
+from polyrule.estimators.base import RuleEstimator, TrainingData, examples_of, pass_on_interrupt
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
-from polyrule.model.conditions import with_gaps
-from polyrule.model.decisions import KINDS
-from polyrule.model.rule import NumericCondition, WeightedRule, plain_conditions
+from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.native import Compute
+from polyrule.native import Compute, native
 from polyrule.scale.gpu_slopes import kernels_of
-from polyrule.store import Packed
-from polyrule.store.coded_table import unpack
 
 logger = logging.getLogger(__name__)
 
+# More examples than these need no teacher: thirty rules cannot chase the noise of so many.
+_MOST_TAUGHT = 200_000
 _POINTS = 10
 _TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
 _SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
@@ -152,7 +149,6 @@ class RuleEnsembleClassifier(RuleEstimator):
     """
 
     model_: RuleEnsemble
-    stopped_reason_: str
     merits_: dict[str, Any]
     _holds = RuleEnsemble
     _evidence: Evidence | None = None
@@ -217,46 +213,41 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options = _options_of(self, self._threads())
-        some = training
-        if self._is_sampled(training):
+        some, sampling = training, self._is_sampled(training)
+        if sampling:
             if not isinstance(self.cv, (int, np.integer)):
                 raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
             some = sampled(training, int(self.max_samples or 0), self._threads())
-        if len(training.table) > MOST_TAUGHT:
-            options = dataclasses.replace(options, teaching=None)
-        table, truth, counted = _examples(some)
+        if len(training.table) > _MOST_TAUGHT:
+            options = dataclasses.replace(options, taught=False)
+        some = examples_of(some)
+        require_known(some.truth, "an ensemble of rules")
+        table, truth = some.table, dense_labels(some.truth)
+        assert isinstance(table, Table)
         if start is not None:
-            options = dataclasses.replace(options, start=_kept(start, table, training.target.names))
+            options = dataclasses.replace(options, start=_kept(start, table, training.label_names))
         told: dict[str, str] = {}
         if self.features or self.forbid or self.monotone:
-            limits = Constraints.read(table, training.target.names, self.features, self.forbid, self.monotone)
+            limits = Constraints.read(table, training.label_names, self.features, self.forbid, self.monotone)
             told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
             if not limits.allowed.all():
                 table = table.emptied(np.asarray(limits.allowed.any(axis=1)))
                 options = dataclasses.replace(options, allowed=limits.allowed)
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
-        weights = counted.astype(np.float64) * float(some.scale)
-        names, fold = training.target.names, _folds_of(self.cv, truth, some.kept)
+        weights = some.weights.astype(np.float64) * float(some.scale)
+        names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
         with self._on_device():
             learned = learn(table, truth, weights, names, options, watch, fold)
-        learned.model.info.update(self._provenance(training))
-        learned.model.info["stopped"] = learned.reason
-        if told:
-            learned.model.info["monotone"] = told
         model = learned.model
-        if some is not training:
+        if sampling:
             model = ensemble_on_all(model, training, self._threads())
             model.info.pop("weights", None)  # they are the best ones for the sample
-        model = with_gaps(model, training.table)
-        self._remember(
-            training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
-        )
+        info = {"monotone": told} if told else {}
+        model = self._keep(training, model, learned.reason, info, merits_=learned.merits, _evidence=learned.evidence)
         logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, learned.merits)
-        if learned.reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model.rules))
-            raise KeyboardInterrupt
+        pass_on_interrupt(learned.reason, model)
         return self
 
     def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
@@ -271,7 +262,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             )
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
-        check_monotone(self.monotone, kind)
+        check_decision(kind, optimize, self.monotone)
         chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
         tuned_for = {"optimize": optimize, "decision": kind}  # what `verify` does again
@@ -287,22 +278,13 @@ class RuleEnsembleClassifier(RuleEstimator):
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
 
 
-def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
-    """Features, labels and weights of the examples; those of a store as codes of one or two bytes."""
-    if isinstance(training.table, Packed):
-        return unpack(training.table)
-    require_known(training.truth, "an ensemble of rules")
-    return training.table, dense_labels(training.truth), training.weights
-
-
 def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
     """Per feature, 1 or -1 if all sums may only rise or only fall with it, else 0."""
     direction = np.zeros(len(limits.allowed), dtype=np.int8)
     for place, op in limits.directions.items():
         direction[place] = 1 if op == ">" else -1
     for number, rule in enumerate(start, start=1):
-        tests = [t for t in plain_conditions(rule.body) if isinstance(t, NumericCondition) and direction[t.feature]]
-        if len({int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests}) > 1:
+        if len(set(signs_of(rule.body, direction.tolist()))) > 1:
             raise OptionError(
                 f"start: what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "
                 "remove the rule, or the feature from monotone"
@@ -322,8 +304,8 @@ def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule
     return start.rules
 
 
-def _options_of(given: Any, threads: int) -> LearnOptions:
-    """Check all parameters of an ensemble estimator and bring them into the form the learner takes."""
+def _check(given: Any) -> None:
+    """Refuse parameters of an ensemble estimator that make no sense."""
     for name, least in (
         ("max_rules", 0),
         ("max_conditions", 1),
@@ -349,21 +331,26 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
         raise OptionError(f"teacher must be 'forest' or None, not {given.teacher!r}")
     if given.kernels not in (None, "native", "reference"):
         raise OptionError(f"kernels must be None, 'native' or 'reference', not {given.kernels!r}")
-    if given.kernels == "native" and native_kernel() is None:
+    if given.kernels == "native" and native is None:
         raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-    if given.decision != "auto" and given.decision not in KINDS:
-        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {given.decision!r}")
-    check_monotone(given.monotone, given.decision)
-    if given.optimize not in MEASURES:
-        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {given.optimize!r}")
+    check_decision(given.decision, given.optimize, given.monotone)
     if given.label_cost != "auto" and (not _is_number(given.label_cost) or float(given.label_cost) < 0):
         raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {given.label_cost!r}")
     if given.ridge != "auto" and (not _is_number(given.ridge) or float(given.ridge) <= 0):
         raise OptionError(f"ridge must be 'auto' or a positive number, not {given.ridge!r}")
     if given.alternatives not in ("auto", True, False):
         raise OptionError(f"alternatives must be 'auto', True or False, not {given.alternatives!r}")
-    points = _POINTS if given.points is True else 0 if given.points is False else given.points
-    _whole("points", points, 0)
+    _whole("points", _most_points(given), 0)
+
+
+def _most_points(given: Any) -> Any:
+    return _POINTS if given.points is True else 0 if given.points is False else given.points
+
+
+def _options_of(given: Any, threads: int) -> LearnOptions:
+    """Bring the parameters of an ensemble estimator into the form the learner takes."""
+    _check(given)
+    wanted = given.labels_per_head
     members = int(given.max_members) if given.alternatives else 1
     growth = Growth(given.max_conditions, members, given.beam_width)
     plain = LearnOptions()
@@ -377,14 +364,14 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
             swaps=given.swaps,
             growth=growth,
         ),
-        teaching=Teaching() if given.teacher else None,
+        taught=given.teacher is not None,
         prices=prices,
         ridges=() if given.ridge == "auto" else (float(given.ridge),),
         restarts=int(given.restarts),
         labels_per_head=None if wanted is None else float(wanted),
         folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,
         max_bins=int(given.max_bins),
-        points=int(points),
+        points=int(_most_points(given)),
         decision=given.decision,
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),

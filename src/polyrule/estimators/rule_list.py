@@ -270,19 +270,16 @@ class RuleListClassifier(RuleClassifier):
         if self.alternatives is True:
             raise OptionError("alternatives are for lists whose rules are chosen; leave them out or give prune='f1'")
         learner = self._learner(training, counting, self.negative is not False, self.label_conditions is not False)
-        t, told = training, telling(self.callback, self.verbose)
+        table, told = training.table, telling(self.callback, self.verbose)
         if self._limited or start is not None:
-            if not isinstance(t.table, Table):
+            if not isinstance(table, Table):
                 raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
-            limits, start = self._limits(t), _checked(start, t)
-            truth = dense_labels(t.truth)
-            model, reason = grow_restricted(
-                learner, t.table, truth, t.weights, t.target.names, self.heads, limits, start, t.scale, told
-            )
+            limits, start = self._limits(training), _checked(start, training)
+            model, reason = grow_restricted(learner, training, self.heads, limits, start, told)
         else:
-            model, reason = learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, told)
-        if self.thresholds == "short" and isinstance(t.table, Table):
-            model = shorten(model, t.table, after=0 if start is None else len(start))
+            model, reason = learner.rule_list(training, self.heads, told)
+        if self.thresholds == "short" and isinstance(table, Table):
+            model = shorten(model, table, after=0 if start is None else len(start))
         return model, reason
 
     def _chosen_from_some(
@@ -290,10 +287,11 @@ class RuleListClassifier(RuleClassifier):
     ) -> tuple[RuleList, Reason]:
         """Return a short list, learned from a sample where there are very many examples, with its counts on all."""
         if not self._is_sampled(training):
-            return self._chosen(examples_of(training, counting), counting, start)
+            return self._chosen(examples_of(training, refine=counting.refine), counting, start)
         most, threads = int(self.max_samples or 0), self._threads()
         some = sampled(training, most, threads)
-        model, reason = self._chosen(examples_of(some, counting), counting, start, share_of(some, training))
+        examples, share = examples_of(some, refine=counting.refine), share_of(some, training)
+        model, reason = self._chosen(examples, counting, start, share)
         return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
 
     def _chosen(
@@ -319,21 +317,19 @@ class RuleListClassifier(RuleClassifier):
         if share < 1:
             least = exact_number(self.min_coverage) * share
             learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
-        t = training
-        assert isinstance(t.table, Table)
-        truth = dense_labels(t.truth)
-        limits = self._limits(t) if self._limited else None
+        assert isinstance(training.table, Table)
+        limits = self._limits(training) if self._limited else None
         return Composition(
-            t.table,
-            truth,
-            t.weights,
-            t.target.names,
+            training.table,
+            dense_labels(training.truth),
+            training.weights,
+            training.label_names,
             learner,
             pruning,
-            t.scale,
+            training.scale,
             telling(self.callback, self.verbose),
             None if limits is None or limits.none else limits,
-            _checked(start, t),
+            _checked(start, training),
         ).learn()
 
     @property
@@ -342,7 +338,7 @@ class RuleListClassifier(RuleClassifier):
         return bool(self.features or self.forbid or self.monotone)
 
     def _limits(self, training: TrainingData) -> Constraints:
-        return Constraints.read(training.table, training.target.names, self.features, self.forbid, self.monotone)
+        return Constraints.read(training.table, training.label_names, self.features, self.forbid, self.monotone)
 
     def _learner(self, training: TrainingData, counting: Counting, negative: bool, label_conditions: bool) -> Learner:
         grown = self.prune is None
@@ -389,7 +385,7 @@ def _checked(start: RuleList | None, training: TrainingData) -> RuleList | None:
     if start is not None:
         assert isinstance(training.table, Table)
         check_table(start, training.table)
-        if start.label_names != training.target.names:
+        if start.label_names != training.label_names:
             raise OptionError("start: its labels are not those of the data, in the same order")
     return start
 

@@ -13,7 +13,7 @@ import numpy as np
 from polyrule.arrays import Ints
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
 from polyrule.model import RuleList
@@ -52,7 +52,8 @@ def list_on_all(model: RuleList, training: TrainingData, most: int, after: int =
     The first rules, as many as `after` says, stay as they are.
     """
     model = replace(model, rules=(*model.rules[:after], *_out_of_empty_bins(model.rules[after:], training.table)))
-    model.info["pruning"]["sample"] = most
+    if "pruning" in model.info:  # not where an interrupt came before there was anything to choose from
+        model.info["pruning"]["sample"] = most
     simple = not (model.flat.stop.any() or model.full)
     bodies = _coded(model, training) if simple else None
     counts = _added(training, partial(_list_counts, model=model, bodies=bodies), threads)
@@ -101,8 +102,7 @@ def _unless_all_one(weights: Ints) -> Ints | None:
 def _pieces(training: TrainingData) -> Iterator[Examples]:
     """Examples in memory, a few at a time."""
     assert isinstance(training.table, Table)
-    for first in range(0, len(training.table), _ROWS):
-        rows = slice(first, first + _ROWS)
+    for rows in row_blocks(len(training.table), 1, _ROWS):
         yield training.table[rows], dense_labels(training.truth[rows]), training.weights[rows]
 
 

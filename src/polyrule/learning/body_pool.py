@@ -16,10 +16,9 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Floats, Ints
-from polyrule.data.table import Feature, Table
+from polyrule.arrays import Bools, Floats, Ints, Words
+from polyrule.data.table import Feature, Table, row_blocks
 from polyrule.model.conditions import holds, said_shorter
 from polyrule.model.rule import (
     Condition,
@@ -36,7 +35,6 @@ from polyrule.native import native
 
 Body = tuple[Condition, ...]
 Rules = list[tuple[Body, tuple[int, ...]]]
-Words = npt.NDArray[np.uint64]
 
 _MOST_CELLS = 200_000_000  # bodies times examples, one bit each
 _FEWEST = 1000  # bodies, however many examples there are
@@ -291,9 +289,8 @@ class Alternatives:
         bits = np.array([bits_of(self._condition(number), self.table, counts) for number in singles.tolist()])
         fits = None if self.allowed is None else self.allowed[singles]
         starts = self._starts(singles)[: max(1, _MOST_GROUP_CELLS // len(self.gains))]
-        step = max(1, _BLOCK_CELLS // len(self.gains))
-        for first in range(0, len(starts), step):
-            for start, group in self._groups(starts[first : first + step], members, bits, fits):
+        for some in row_blocks(len(starts), len(self.gains), _BLOCK_CELLS):
+            for start, group in self._groups(starts[some], members, bits, fits):
                 rest = tuple(self._condition(singles[place]) for place in start.rest)
                 found = tuple(self._condition(singles[place]) for place in group)
                 shorter = said_shorter(GroupCondition(found))

@@ -39,7 +39,7 @@ from polyrule.learning.selection import (
     targets_of,
     with_mixed,
 )
-from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions
+from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, Training, note_proof
 from polyrule.measures import Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model.conditions import holds
@@ -86,15 +86,16 @@ class Composition:
     cut: float = 0.5
     real: Composition | None = None
     _summed: tuple[Covers, Matrix, Matrix] | None = field(default=None, init=False, repr=False)
+    _masks: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
 
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
         # Threads of BLAS would wait for each other, and the last digits of products would change with their number.
         with threadpool_limits(1, user_api="blas"):
             self.clock = Clock(self.learner.separating.time_limit)
-            return self._taught()._learned()
+            return self.taught()._learned()
 
-    def _taught(self) -> Composition:
+    def taught(self) -> Composition:
         """Return the same with what a teacher says, and with mixed examples where it was asked about such."""
         if not self.pruning.teacher or not self.known.all():
             return self  # a teacher needs every label
@@ -126,7 +127,7 @@ class Composition:
     def _learned(self) -> tuple[RuleList, Reason]:
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
-            return self.counted([], []), reason
+            return self.counted([]), reason
         if self.pruning.max_members and reason == "complete":
             if self._is_text:
                 pool.add(words_of(self.table, self._least), parts=False)
@@ -141,9 +142,7 @@ class Composition:
         model = Reviser(self, bodies, covers, allowed, sizes[needed]).best()
         if self.start:
             model.info["pruning"]["kept"] = len(self.start)
-        proof = Objective(self.learner.objective.measure, negative=False).proof()  # as bodies are grown
-        if proof is not None:
-            model.info["measure_proof"] = proof
+        note_proof(model, Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
         return model, reason
 
     @cached_property
@@ -188,7 +187,8 @@ class Composition:
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False), growing=growing)
             like = engine if table is sorted_table else None
-            engine, sorted_table = learner.engine(table, truth, self.weights, self.scale, like=like), table
+            given = Training(table, truth, self.weights, self.names, self.scale)
+            engine, sorted_table = learner.engine(given, like=like), table
             learning.run(engine, _patient(engine, self._least), int(self.weights.sum()))
             pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):
@@ -214,7 +214,7 @@ class Composition:
             self.table,
             pool.bodies,
             pool.covers(self.learner.compute.threads),
-            self._gains(targets, levels),
+            self.gains(targets, levels),
             self._example * float(max(slope * QUANTUM - offset, offset)),
             self._costs(targets),
             self.pruning.max_members,
@@ -269,10 +269,10 @@ class Composition:
         reached = 0.5 if self.pruning.beta_squared is None else 0.6
         return np.full(len(self.names), round(QUANTUM * reached))
 
-    def _gains(self, targets: Matrix, levels: Ints) -> Matrix:
-        """What each cell adds at the values that are reached; nothing where the label is not known."""
-        gains = self.weights[:, None] * cell_gains(targets, self.pruning.beta_squared, levels)
-        return np.where(self.known, gains, 0.0)
+    def gains(self, targets: Matrix, levels: Ints, labels: Ints | slice = slice(None)) -> Matrix:
+        """What each cell of some labels adds at the values that are reached; nothing where the label is not known."""
+        gains = self.weights[:, None] * cell_gains(targets[:, labels], self.pruning.beta_squared, levels)
+        return np.where(self.known[:, labels], gains, 0.0)
 
     def select(
         self,
@@ -290,7 +290,7 @@ class Composition:
         targets, squared = self.targets, self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
-        taken, given, _ = self._taken
+        taken, given = self.taken, self._started[1]
         right, said = self._sums(covers)
         rules, levels = ([], self._first_levels) if before is None else before
         turns = 1 if squared is None or before is not None else _ROUNDS
@@ -298,7 +298,7 @@ class Composition:
         for turn in range(turns):
             demanded = levels if floor is None else np.maximum(levels, floor)
             slope, offset = gain_line(squared, demanded)
-            gains = self._gains(targets, demanded)
+            gains = self.gains(targets, demanded)
             alone, widest = slope * right - offset * said, self.pruning.max_head_size
             selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
@@ -336,14 +336,11 @@ class Composition:
 
     def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, levels: Ints) -> Selection:
         """Return an empty selection for some labels only, each chosen for a value of its own."""
-        targets, squared = self.targets, self.pruning.beta_squared
-        costs, taken = self._costs(targets), self.taken
-        gains = cell_gains(targets[:, labels], squared, levels)
-        gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
-        slope, offset = gain_line(squared, levels)
+        costs, gains = self._costs(self.targets), self.gains(self.targets, levels, labels)
+        slope, offset = gain_line(self.pruning.beta_squared, levels)
         right, said = self._sums(covers)
         alone = slope * right[:, labels] - offset * said[:, labels]
-        return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels], alone=alone)
+        return Selection(covers, lengths, gains, costs, self.taken[:, labels], allowed[:, labels], alone=alone)
 
     def settled(self, rules: Rules, levels: Ints) -> Rules:
         """Return rules without what does not earn its price, the rule that adds most first."""
@@ -352,7 +349,7 @@ class Composition:
         heads = np.zeros((len(rules), len(self.names)), dtype=bool)
         for head, (_, labels) in zip(heads, rules, strict=True):
             head[list(labels)] = True
-        gains = self._gains(targets, levels)
+        gains = self.gains(targets, levels)
         covers = Covers.pack(np.array([self.covered(body) for body in bodies]))
         selection = Selection(covers, sizes, gains, self._costs(targets), self.taken, heads)
         for number, (_, labels) in enumerate(rules):
@@ -362,47 +359,48 @@ class Composition:
 
     def covered(self, body: Body) -> Bools:
         """Which examples a body covers."""
-        covered = np.ones(len(self.table), dtype=bool)
-        for condition in body:
-            covered &= holds(condition, self.table)
-        return covered
-
-    @property
-    def taken(self) -> Bools:
-        """Cells that the rules at the start leave no other."""
-        return self._taken[0]
+        if body not in self._masks:
+            self._masks[body] = np.ones(len(self.table), dtype=bool)
+            for condition in body:
+                self._masks[body] &= holds(condition, self.table)
+        return self._masks[body]
 
     @cached_property
-    def _taken(self) -> tuple[Bools, Bools, Bools]:
-        """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
+    def taken(self) -> Bools:
+        """Cells that the rules at the start leave no other."""
+        done, _, ended = self._started
+        return done | ended[:, None]
+
+    @cached_property
+    def _started(self) -> tuple[Bools, Bools, Bools]:
+        """Cells that the rules at the start set, those they make present, and examples on which they end the list."""
         if self.start is None or not len(self.start):
             nothing = np.zeros(self.truth.shape, dtype=bool)
-            return nothing, nothing, nothing
+            return nothing, nothing, np.zeros(len(self.truth), dtype=bool)
         result = predict(self.start, self.table.decoded())
         stops = np.array([rule.stop for rule in self.start.rules])
-        ended = ((result.setter >= 0) & stops[result.setter]).any(axis=1)
-        taken = (result.setter >= 0) | ended[:, None]
-        return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
+        done = result.setter >= 0
+        return done, done & (result.labels == 1), (done & stops[result.setter]).any(axis=1)
 
-    def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
+    def counted(self, rules: Rules) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         if self.real is not None:
-            return self.real.counted(rules, [covered[: len(self.real.truth)] for covered in covers])
-        taken, _, left = self._taken
-        unset = ~taken
+            return self.real.counted(rules)
+        done, _, ended = self._started
+        unset = ~self.taken
         kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
         made, searched = [], [0] * len(self.names)
-        for (body, labels), covered in zip(rules, covers, strict=True):
-            head = []
+        for body, labels in rules:
+            head, covered = [], self.covered(body)
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False
                 head.append(self.literal(label, mine, size_of(body)))
                 searched[label] += size_of(body)
-            weight = unscaled(int(self.weights[covered].sum()), self.scale)
+            weight = unscaled(int(self.weights[covered & ~ended].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
-        unset |= left
+        unset |= ended[:, None] & ~done
         rest = self._counts(slice(None), unset)
         # Where no rule sets a label it is absent: that is what the search flatters.
         absent = [

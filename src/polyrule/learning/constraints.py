@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
-from polyrule.data.examples import unscaled
+from polyrule.arrays import Bools, Floats
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError, did_you_mean
-from polyrule.heads.search import check_search
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
-from polyrule.learning.separate import Learner, Learning, Reason
+from polyrule.learning.separate import Learner, Learning, Reason, Training
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule, plain_conditions
 from polyrule.model.rule_list import RuleList
@@ -125,14 +125,10 @@ MOST_STEPS = 1000  # thresholds of a feature that counts in one direction
 
 def grow_restricted(
     learner: Learner,
-    table: Table,
-    truth: Bytes,
-    weights: Ints,
-    names: tuple[str, ...],
+    given: Training,
     heads: str,
     limits: Constraints,
     start: RuleList | None = None,
-    scale: Fraction = Fraction(1),
     callback: Callback | None = None,
 ) -> tuple[RuleList, Reason]:
     """Learn one list as `Learner.rule_list` does, within limits and behind the rules of `start`."""
@@ -144,23 +140,21 @@ def grow_restricted(
         learner = replace(learner, separating=replace(learner.separating, stop_threshold=None))
     if start is not None and start.full != full:
         raise OptionError("start: its rules set all labels and the new ones would not, or the other way round (scope)")
-    learning = Learning(learner.separating, scale, callback, len(names))
-    left: dict[int, Any] = {}
+    assert isinstance(given.table, Table)
+    table, truth, names = given.table, dense_labels(given.truth), given.label_names
+    learning = Learning(learner.separating, given.scale, callback, len(names))
+    left: dict[int, tuple[float, float]] = {}
     for features, labels in groups:
-        if len(labels) > 1:
-            check_search(learner.objective)
         steps = Steps(table.emptied(features), limits)
-        engine = learner.engine(steps.table, np.ascontiguousarray(truth[:, labels]), weights, scale)
-        if start is not None:
-            _commit(engine, start, table, labels)
+        some = np.ascontiguousarray(truth[:, labels])
+        part = replace(given, table=steps.table, truth=some, label_names=tuple(names[label] for label in labels))
+        begin = None if start is None else partial(_commit, start=start, table=table, labels=labels)
         before = len(learning.rules)
-        if learning.reason == "complete":
-            learning.run(engine, engine.grow if heads == "multi" else engine.grow_single, int(weights.sum()))
+        unset = learner.grow(learning, part, heads, begin)
         learning.rules[before:] = [_moved(rule, labels, steps.body) for rule in learning.rules[before:]]
-        left |= dict(zip(labels, engine.leftover(), strict=True))
-    counts = tuple((unscaled(int(left[k][0]), scale), unscaled(int(left[k][1]), scale)) for k in range(len(names)))
+        left |= dict(zip(labels, unset, strict=True))
     kept = () if start is None else start.rules
-    model = RuleList((*kept, *learning.rules), table.features, names, default_counts=counts, full=full)
+    model = learner.model_of(learning, given, [left[label] for label in range(len(names))], kept)
     if kept or len(groups) > 1:
         model.info["grown"] = {"kept": len(kept), "groups": len(groups)}
     return model, learning.reason

@@ -273,12 +273,12 @@ class Reviser:
         rules, model = [(self.bodies[rule.body], rule.labels) for rule in found.rules], found.model
         while most and len(fewer := joined(rules, most)) < len(rules):
             rules = sorted(made.settled(fewer, found.levels), key=lambda rule: bool(rule[0]))
-            model = made.counted(rules, [made.covered(body) for body, _ in rules])
+            model = made.counted(rules)
             weak = self._weak(model, len(rules), made.pruning.min_precision)
             while weak:
                 heads = [tuple(x for x in labels if (place, x) not in weak) for place, (_, labels) in enumerate(rules)]
                 rules = [(body, head) for (body, _), head in zip(rules, heads, strict=True) if head]
-                model = made.counted(rules, [made.covered(body) for body, _ in rules])
+                model = made.counted(rules)
                 weak = self._weak(model, len(rules), made.pruning.min_precision)
         return replace(found, model=model)
 
@@ -380,9 +380,7 @@ class Reviser:
         start = None if before is None else (_permitted(before.rules, allowed), np.array(before.pruned["levels"]))
         rules, pruned = self.composition.select(self.covers, self.lengths, known, floor, start)
         rules.sort(key=lambda rule: bool(self.bodies[rule.body]))  # what holds for everyone comes first
-        model = self.composition.counted(
-            [(self.bodies[rule.body], rule.labels) for rule in rules], [self.covers.of(rule.body) for rule in rules]
-        )
+        model = self.composition.counted([(self.bodies[rule.body], rule.labels) for rule in rules])
         return Choice(rules, model, pruned, floor, allowed)
 
     @staticmethod

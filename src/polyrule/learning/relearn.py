@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.examples import is_of_examples
 from polyrule.errors import ModelError, PolyruleError
 from polyrule.model.printing import format_rule
+from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.version import __version__
 
@@ -37,14 +38,6 @@ class Statement(NamedTuple):
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-@dataclass(frozen=True)
-class Relearned:
-    """What came of learning a model again: what is not as it says, and what that did not show."""
-
-    findings: tuple[Finding, ...] = ()
-    unchecked: tuple[str, ...] = ()
-
-
 def kept_rules(model: Any) -> int:
     """Return how many rules at the front of a list were there before learning."""
     stored = model.info.get("pruning", model.info.get("grown", {}))
@@ -58,9 +51,12 @@ def relearn(
     model: Any,
     data: Dataset,
     statements: Callable[[Any], Iterable[Statement]],
+    *,
+    what: str,
+    learn: bool = True,
     same: Callable[[Any, Any], bool] = operator.eq,
-) -> Relearned:
-    """Learn a model again and compare what the two say.
+) -> tuple[list[Finding], list[str]]:
+    """Learn a model again and compare what the two say; return what is not as it says, and what that did not show.
 
     Parameters
     ----------
@@ -69,28 +65,34 @@ def relearn(
         What it was learned from.
     statements : callable
         Everything that a model says.
+    what : str
+        What learning would have to find, where it is not done.
+    learn : bool
+        Whether it is done.
     same : callable
         Whether two values of a statement are the same.
     """
+    left = ["the rules that were there before learning"] if kept_rules(model) else []
+    if not is_of_examples(model.info.get("data_fingerprint")):
+        left.append("that this is the data that the model was learned from")
+    if not learn:
+        return [], [f"that learning finds {what}, because it was not asked for", *left]
     obstacle = _obstacle(model)
     if obstacle:
-        return Relearned((), (f"that learning finds this model, because {obstacle}",))
+        return [], [f"that learning finds this model, because {obstacle}", *left]
     try:
         again = _learned(model, data)
     except PolyruleError as error:
-        return Relearned((), (f"that learning finds this model, because its options cannot be given again: {error}",))
+        return [], [f"that learning finds this model, because its options cannot be given again: {error}", *left]
     ended = _ENDED.get(model.info.get("stopped"))
-    left = []
     if ended:
         again.info["stopped"] = model.info["stopped"]
-        left.append(f"that learning, which was ended {ended}, had come just so far")
-    if kept_rules(model):
-        left.append("the rules that were there before learning")
+        left.insert(0, f"that learning, which was ended {ended}, had come just so far")
     found = differences(statements(model), statements(again), same)
     elsewhere = _made_elsewhere(model, again) if found else ""
     if elsewhere:
-        return Relearned((), (f"that learning finds this model: here it finds another one, {elsewhere}", *left))
-    return Relearned(tuple(found), tuple(left))
+        return [], [f"that learning finds this model: here it finds another one, {elsewhere}", *left]
+    return found, left
 
 
 def differences(
@@ -112,6 +114,22 @@ def differences(
         if rule is None or all(finding.rule is None for finding in wrong):  # later rules follow from earlier ones
             wrong.append(Finding(rule, what, str(one or "missing"), str(other or "missing")))
     return wrong
+
+
+def compare_counts(number: int, rule: Rule, found: Rule, names: Sequence[str]) -> Iterator[Finding]:
+    """Hold the counts that a rule states beside those that were found."""
+    for mine, other in zip(rule.head, found.head, strict=True):
+        for count in ("tp", "fp"):
+            stated, right = getattr(mine, count), getattr(other, count)
+            if not is_count(stated, right):
+                yield Finding(number, f"{count.upper()} of label {names[mine.label]!r}", str(stated), str(right))
+    if rule.coverage is not None and found.coverage is not None and not is_count(rule.coverage, found.coverage):
+        yield Finding(number, "the coverage", str(rule.coverage), str(found.coverage))
+
+
+def is_count(stated: float, found: float) -> bool:
+    """Whether a stated count is the one that was found, or the double next to it."""
+    return stated in (found, float(found))
 
 
 def list_statements(model: RuleList) -> Iterator[Statement]:

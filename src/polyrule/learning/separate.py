@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import starmap
@@ -209,6 +209,29 @@ class Learning:
         return False
 
 
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a list is learned from.
+
+    Parameters
+    ----------
+    table : Table or Packed
+        Packed data takes the place of table and labels.
+    truth : ndarray of uint8 or sparse matrix, shape (examples, labels); None for packed data
+    weights : ndarray of int64
+        Of packed data, the total weight.
+    label_names : tuple of str
+    scale : Fraction
+        The weight that one unit of `weights` stands for.
+    """
+
+    table: Table | Packed
+    truth: Any
+    weights: Ints
+    label_names: tuple[str, ...]
+    scale: Fraction
+
+
 _QUICKER_SORTED = 1 << 16  # examples; of more, counting their bins is quicker than sorting their values
 
 
@@ -237,49 +260,51 @@ class Learner:
     counting: Counting = field(default_factory=Counting)
 
     def rule_list(
-        self,
-        table: Table | Packed,
-        truth: Any,
-        weights: Ints,
-        label_names: tuple[str, ...],
-        heads: str = "multi",
-        scale: Fraction = Fraction(1),
-        callback: Callback | None = None,
+        self, given: Training, heads: str = "multi", callback: Callback | None = None
     ) -> tuple[RuleList, Reason]:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
-        if len(label_names) > 1:
-            check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        engine = self.engine(table, truth, weights, scale)
-        growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
-        if heads not in growers:
-            raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
-        if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
-            warn_about_time(self.objective, table, truth, weights)
-        learning = Learning(self.separating, scale, callback, len(label_names))
-        learning.run(engine, growers[heads], int(weights.sum()))
-        counts = tuple(_pair(row, scale) for row in engine.leftover())
-        model = RuleList(
-            tuple(learning.rules),
-            table.features,
-            label_names,
-            default_counts=counts,
-            full=self.objective.scope == "full",
-        )
-        warn_about_rules(self.objective, model.rules)
-        proof = self.objective.proof()
-        if proof is not None:
-            model.info["measure_proof"] = proof
-        return model, learning.reason
+        learning = Learning(self.separating, given.scale, callback, len(given.label_names))
+        left = self.grow(learning, given, heads)
+        return self.model_of(learning, given, left), learning.reason
 
-    def binary_relevance(
+    def grow(
         self,
-        table: Table | Packed,
-        truth: Any,
-        weights: Ints,
-        label_names: tuple[str, ...],
-        scale: Fraction = Fraction(1),
-        callback: Callback | None = None,
-    ) -> tuple[RuleList, Reason]:
+        learning: Learning,
+        given: Training,
+        heads: str,
+        begin: Callable[[Engine], None] | None = None,
+    ) -> list[tuple[float, float]]:
+        """Grow rules for some labels; return per label the weight of the examples on which nobody has set it.
+
+        An engine may `begin` in a state that earlier rules have left.
+        """
+        several = len(given.label_names) > 1
+        if several:
+            check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
+        engine = self.engine(given)
+        if begin is not None:
+            begin(engine)
+        if learning.reason == "complete":
+            if engine.name == "reference" and several and isinstance(given.table, Table):
+                warn_about_time(self.objective, given.table, given.truth, given.weights)
+            learning.run(engine, engine.grow if heads == "multi" else engine.grow_single, int(given.weights.sum()))
+        return [_pair(row, learning.scale) for row in engine.leftover()]
+
+    def model_of(
+        self,
+        learning: Learning,
+        given: Training,
+        left: Sequence[tuple[float, float]],
+        kept: tuple[Rule, ...] = (),
+    ) -> RuleList:
+        """Return what was learned as a list, behind the rules that were there before."""
+        rules, full = (*kept, *learning.rules), self.objective.scope == "full"
+        model = RuleList(rules, given.table.features, given.label_names, default_counts=tuple(left), full=full)
+        warn_about_rules(self.objective, learning.rules)
+        note_proof(model, self.objective)
+        return model
+
+    def binary_relevance(self, given: Training, callback: Callback | None = None) -> tuple[RuleList, Reason]:
         """Learn an independent list per label and join them.
 
         Each list predicts the rarer value of its label, from features only, until no rule with more true than false
@@ -287,40 +312,32 @@ class Learner:
         binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
         label's opposite.
         """
-        learning = Learning(self.separating, scale, callback, len(label_names))
+        learning = Learning(self.separating, given.scale, callback, len(given.label_names))
         defaults: list[int] = []
         counts: list[tuple[float, float]] = []
-        total = int(weights.sum())
-        for label in range(len(label_names)):
-            present, absent = _known_weight(table, truth, weights, label, total)
+        for label in range(len(given.label_names)):
+            present, absent = _known_weight(given, label)
             rarer = 1 if present <= absent else 0
             if learning.reason == "complete":
-                one, target = _one_label(table, truth, label, rarer)
-                engine = self.engine(one, target, weights, scale, replace(self.growing, label_conditions=False))
+                engine = self.engine(_one_label(given, label, rarer), replace(self.growing, label_conditions=False))
                 learning.target = label, rarer
-                learning.run(engine, _improving(engine), total)
+                learning.run(engine, _improving(engine), int(given.weights.sum()))
                 left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
             else:
                 left = np.array([present, absent])
             defaults.append(int(left[0] > left[1]) if left.any() else 1 - rarer)
-            counts.append(_pair(left, scale))
-        model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
+            counts.append(_pair(left, given.scale))
+        rules, names = tuple(learning.rules), given.label_names
+        model = RuleList(rules, given.table.features, names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def engine(
-        self,
-        table: Table | Packed,
-        truth: Any,
-        weights: Ints,
-        scale: Fraction = Fraction(1),
-        growing: GrowOptions | None = None,
-        like: Engine | None = None,
-    ) -> Engine:
+    def engine(self, given: Training, growing: GrowOptions | None = None, like: Engine | None = None) -> Engine:
         """Return the engine that grows rules for this data; one for the same table may lend its columns (`like`).
 
         It counts in units of `scale` examples; whatever speaks of a number of examples is brought to these units here.
         """
-        objective, options = self.objective.in_units(scale), (growing or self.growing).in_units(scale)
+        objective, options = self.objective.in_units(given.scale), (growing or self.growing).in_units(given.scale)
+        table, truth, weights = given.table, given.truth, given.weights
         if isinstance(table, CodedTable):
             few = len(table) <= _QUICKER_SORTED and self.counting.device == "cpu"
             table = table.decoded() if few else table.packed(truth, weights)
@@ -329,21 +346,28 @@ class Learner:
         return make_engine(table, truth, weights, objective, options, self.compute, like)
 
 
-def _known_weight(table: Table | Packed, truth: Any, weights: Ints, label: int, total: int) -> tuple[int, int]:
+def note_proof(model: RuleList, objective: Objective) -> None:
+    """Store the proof about the measure that the head searches relied on, if there is one."""
+    proof = objective.proof()
+    if proof is not None:
+        model.info["measure_proof"] = proof
+
+
+def _known_weight(given: Training, label: int) -> tuple[int, int]:
     """Return the weight of the examples that have a label, and of those that lack it."""
-    if isinstance(table, Packed):
-        present = present_weight(table, label)
-        return present, total - present
-    column = dense_labels(truth[:, [label]])[:, 0]
-    return int(weights[column == 1].sum()), int(weights[column == 0].sum())
+    if isinstance(given.table, Packed):
+        present = present_weight(given.table, label)
+        return present, int(given.weights.sum()) - present
+    column = dense_labels(given.truth[:, [label]])[:, 0]
+    return int(given.weights[column == 1].sum()), int(given.weights[column == 0].sum())
 
 
-def _one_label(table: Table | Packed, truth: Any, label: int, rarer: int) -> tuple[Table | Packed, Any]:
-    """Return the data and the one column to learn, in which 1 is the rarer value of a label."""
-    if isinstance(table, Packed):
-        return one_label(table, label, rarer), None
-    column = dense_labels(truth[:, [label]])
-    return table, column if rarer else np.where(column < UNKNOWN, 1 - column, column)
+def _one_label(given: Training, label: int, rarer: int) -> Training:
+    """Return the data with the one column to learn, in which 1 is the rarer value of a label."""
+    if isinstance(given.table, Packed):
+        return replace(given, table=one_label(given.table, label, rarer))
+    column = dense_labels(given.truth[:, [label]])
+    return replace(given, truth=column if rarer else np.where(column < UNKNOWN, 1 - column, column))
 
 
 def _improving(engine: Engine) -> Callable[[], Candidate | None]:

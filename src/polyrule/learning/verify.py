@@ -8,16 +8,17 @@ these are the rules to find and that they are all, learning the list anew does (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.examples import examples_of, fingerprint, is_of_examples
+from polyrule.data.examples import examples_of, fingerprint, is_of_examples, unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
@@ -26,14 +27,24 @@ from polyrule.heads.certificate import certify as certify_head
 from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.search import best_head
 from polyrule.heads.world import World, evaluate
-from polyrule.learning.relearn import DATA, Finding, Verification, list_statements, relearn
-from polyrule.learning.verify_pruned import PrunedCheck
-from polyrule.measures.objective import Lift, Objective
+from polyrule.learning.relearn import (
+    DATA,
+    Finding,
+    Verification,
+    compare_counts,
+    is_count,
+    kept_rules,
+    list_statements,
+    relearn,
+)
+from polyrule.learning.verify_pruned import Earnings
+from polyrule.measures.objective import Objective
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.measures.ratio import exact_number
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import holds
+from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.files import learning_options
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import LabelCondition, Literal, Rule
@@ -69,22 +80,16 @@ def verify(model: RuleList, data: Dataset, *, learn: bool = True) -> Verificatio
     2 rules replayed, 0 proofs checked, 2 heads searched anew, learned anew: everything is as the model says
     """
     training = _Training.of(model, data)
-    named = is_of_examples(model.info.get("data_fingerprint"))
-    if named and training.fingerprint != model.info["data_fingerprint"]:
+    if is_of_examples(model.info.get("data_fingerprint")) and training.fingerprint != model.info["data_fingerprint"]:
         stated = _data_words(model.info.get("examples"), model.info.get("data_fingerprint"))
         found = _data_words(len(training.table), training.fingerprint)
         return Verification(0, 0, 0, (Finding(None, DATA, stated, found),))
     checked = _replayed(model, training)
     measure, wrong = _check_measure(model, training)
     findings, unchecked = [*checked.findings, *training.compare_defaults(model), *wrong], list(checked.unchecked)
-    if not named:
-        unchecked.append("that this is the data that the model was learned from")
-    if not findings and learn:
-        again = relearn(model, data, list_statements)
-        findings = list(again.findings)
-        unchecked = [*again.unchecked, *unchecked] if again.unchecked else []  # the same list says the same
-    elif not findings:
-        unchecked.append("that learning finds these rules and no others, because it was not asked for")
+    if not findings:
+        findings, left = relearn(model, data, list_statements, what="these rules and no others", learn=learn)
+        unchecked = [*left, *unchecked] if left else []  # the same list says the same
     doubts = sum(rule.bound is not None for rule in model.rules)
     if doubts:
         unchecked.append(f"that the heads of {doubts} of {len(model)} rules are the best, which nobody has proved")
@@ -94,7 +99,7 @@ def verify(model: RuleList, data: Dataset, *, learn: bool = True) -> Verificatio
 def _replayed(model: RuleList, training: _Training) -> Verification:
     """Check every number that a list states about its rules."""
     if "pruning" in model.info:
-        return training.pruned(model).verify(model)
+        return training.check_pruned(model)
     if "grown" in model.info:
         why = "the counts, because lists behind kept rules, or with features of single labels, are not replayed"
         return Verification(0, 0, 0, (), unchecked=(why,))
@@ -110,7 +115,7 @@ def _replayed(model: RuleList, training: _Training) -> Verification:
         else:
             searched += 1
             findings += step.search_again()
-    findings += training.compare_rest(model)
+    findings += training.compare_rest(model, [training.left[label] for label in range(len(model.label_names))])
     return Verification(len(model), certified, searched, tuple(findings))
 
 
@@ -133,14 +138,19 @@ def _data_words(examples: Any, name: Any) -> str:
 def certify(model: RuleList, data: Dataset) -> RuleList:
     """Return the model with a proof in every rule that no other head is better for its body.
 
-    Rules of a list with one label per head get none: there the best head is not searched for a given body.
+    Rules of a list with one label per head get none: there the best head is not searched for a given body. In a pruned
+    list the proof says what each label adds to the whole, and what the rule costs; where that cannot be told, the list
+    stays as it is.
     """
     training = _Training.of(model, data)
     if training.fingerprint != model.info.get("data_fingerprint"):
         raise ModelError("this is not the data that the model was learned from, so nothing can be proved about it")
-    if "pruning" in model.info:
-        return training.pruned(model).certify(model)
     rules = list(model.rules)
+    if "pruning" in model.info:
+        earned = training.earnings(model)
+        if isinstance(earned, str):
+            return model
+        return replace(model, rules=tuple(replace(r, certificate=earned.proof(k)) for k, r in enumerate(rules)))
     for step in training.replay(model):
         if training.multi and step.rule.origin == "learned":
             rules[step.number] = replace(step.rule, certificate=certify_head(step.world, step.objective))
@@ -178,16 +188,13 @@ class _Step:
         return tuple(map(self.part.local, self.rule.head))
 
     def compare(self) -> Iterator[Finding]:
-        counts = self.world.counts
-        for literal in self.rule.head:
-            label, value = self.part.local(literal)
-            for what, stated, table in (("TP", literal.tp, counts.tp), ("FP", literal.fp, counts.fp)):
-                found = int(table[label, value]) * self.scale
-                if Fraction(stated) != found and float(found) != stated:
-                    yield self._finding(f"{what} of label {self.names[label]!r}", stated, found)
-        covered = int(self.world.weights[self.world.covered].sum()) * self.scale
-        if self.rule.coverage is not None and float(covered) != self.rule.coverage:
-            yield self._finding("the coverage", self.rule.coverage, covered)
+        counts, scale = self.world.counts, self.scale
+        head = tuple(
+            replace(literal, tp=unscaled(int(counts.tp[cell]), scale), fp=unscaled(int(counts.fp[cell]), scale))
+            for literal, cell in zip(self.rule.head, self.local_head, strict=True)
+        )
+        coverage = unscaled(int(self.world.weights[self.world.covered].sum()), scale)
+        yield from compare_counts(self.number, self.rule, replace(self.rule, head=head, coverage=coverage), self.names)
         if self.rule.value is not None:
             worth = evaluate(self.world, self.objective, self.local_head)
             if worth != self.rule.value:
@@ -237,7 +244,7 @@ class _Training:
     learner: str
     options: dict[str, Any]
     names: tuple[str, ...]
-    left: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
+    left: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: RuleList, data: Dataset) -> _Training:
@@ -261,16 +268,32 @@ class _Training:
     def objective(self) -> Objective:
         if self.learner == "BinaryRelevanceRuleClassifier":
             return Objective(self.options["measure"])
-        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope")}
+        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope", "lift", "search")}
         chosen["negative"] = self.options["negative"] is not False  # None, the default, is yes for grown lists
-        limit = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
-        lift = Lift.parse(self.options["lift"] or "none")
-        effort = self.options.get("effort")  # files of earlier versions do not name it
-        return Objective(**chosen, lift=lift, search=self.options["search"], max_head_size=limit, effort=effort)
+        chosen["max_head_size"] = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
+        chosen["effort"] = self.options.get("effort")  # files of earlier versions do not name it
+        return Objective(**chosen)
 
-    def pruned(self, model: RuleList) -> PrunedCheck:
-        """Return the check of a list whose rules were chosen for the list as a whole."""
-        return PrunedCheck.of(model, self.table, self.truth, self.weights, self.scale, self.options)
+    def earnings(self, model: RuleList) -> Earnings | str:
+        """Return what the rules of a pruned list add to it, or why that cannot be told."""
+        return Earnings.of(model, self.table, self.truth, self.weights, self.scale, self.options)
+
+    def check_pruned(self, model: RuleList) -> Verification:
+        """Check a list whose rules were chosen for the list as a whole: its counts, and what each rule adds."""
+        earned, kept = self.earnings(model), kept_rules(model)
+        counts = list_counts(model, self.table, self.truth, self.weights)
+        found = with_counts(model, counts, partial(unscaled, scale=self.scale))
+        findings = [] if isinstance(earned, str) else list(earned.check())
+        for number, rule in list(enumerate(model.rules))[kept:]:
+            findings += compare_counts(number, rule, found.rules[number], self.names)
+            if rule.stop and rule.origin == "learned":
+                findings.append(Finding(number, "the stop", "True", "False"))
+        findings += self.compare_rest(model, found.default_counts)
+        if isinstance(earned, str):
+            why = f"what each rule adds, because {earned}"
+            return Verification(len(model), 0, 0, tuple(findings), unchecked=(why,))
+        proofs = sum(rule.certificate is not None for rule in model.rules)
+        return Verification(len(model), proofs, len(model) - proofs, tuple(findings))
 
     def replay(self, model: RuleList) -> Iterator[_Step]:
         numbered = list(enumerate(model.rules))
@@ -314,7 +337,7 @@ class _Training:
         for label in range(truth.shape[1]):
             unset_ = assigned[:, label] < 0
             sums = [int(self.weights[unset_ & (truth[:, label] == value ^ part.turned)].sum()) for value in (1, 0)]
-            self.left[part.first + label] = np.array(sums)
+            self.left[part.first + label] = unscaled(sums[0], self.scale), unscaled(sums[1], self.scale)
 
     def _covers(self, rule: Rule, assigned: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
         covered = np.ones(len(self.truth), dtype=bool)
@@ -342,13 +365,11 @@ class _Training:
         rows = np.flatnonzero(working)
         return World(truth[rows], covered[rows], assigned[rows].copy(), self.weights[rows], allowed)
 
-    def compare_rest(self, model: RuleList) -> Iterator[Finding]:
+    def compare_rest(self, model: RuleList, found: Sequence[tuple[float, float]]) -> Iterator[Finding]:
         """Compare what nobody set."""
-        for label, stated in enumerate(model.default_counts):
-            found = tuple(int(count) * self.scale for count in self.left[label])
-            if tuple(map(float, found)) != tuple(map(float, stated)):
-                shown = f"({', '.join(map(str, found))})"
-                yield Finding(None, f"the unset weight of label {self.names[label]!r}", str(stated), shown)
+        for name, stated, pair in zip(self.names, model.default_counts, found, strict=False):
+            if not all(map(is_count, stated, pair)):
+                yield Finding(None, f"the unset weight of label {name!r}", str(stated), str(pair))
 
     def compare_defaults(self, model: RuleList) -> Iterator[Finding]:
         """Compare what a label is when nobody sets it, and whether rules set all labels."""

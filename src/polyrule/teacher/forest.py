@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32
+from polyrule.data.table import row_blocks
 from polyrule.native import native
 from polyrule.teacher.ridge import usual_values
 
@@ -327,9 +328,7 @@ class Forest:
 
 def _add(sums: Floats32, rows: Ints, leaves: Ints32, means: Floats32) -> None:
     """Add what a tree says about `rows`, which lie in `leaves`; a few rows at a time, for memory's sake."""
-    step = max(1, _BLOCK_CELLS // max(1, sums.shape[1]))
-    for first in range(0, len(rows), step):
-        some = slice(first, first + step)
+    for some in row_blocks(len(rows), sums.shape[1], _BLOCK_CELLS):
         sums[rows[some]] += means[leaves[some]]
 
 

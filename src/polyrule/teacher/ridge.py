@@ -11,6 +11,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from polyrule.arrays import Bytes, Floats, Floats32, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
+from polyrule.data.table import row_blocks
 
 _COLUMN_CELLS = 2_000_000
 _RIDGE = 0.3
@@ -151,10 +152,9 @@ def _solved(upper: Matrix, right: Matrix, trans: str = "N") -> Matrix:
     return np.asarray(solve_triangular(upper, right, trans=trans, overwrite_b=True, check_finite=False))
 
 
-def _blocks(rows: int, columns: int) -> list[slice]:
-    """Rows at a time, so that a matrix of so many columns stays small."""
-    step = max(1, min(_BLOCK, _BLOCK_CELLS // max(1, columns)))
-    return [slice(first, first + step) for first in range(0, rows, step)]
+def _blocks(rows: int, columns: int, cells: int = _BLOCK_CELLS) -> list[slice]:
+    """At most 2,000 rows at a time."""
+    return row_blocks(rows, columns, min(cells, _BLOCK * columns))
 
 
 class KernelRidge:
@@ -213,9 +213,7 @@ class KernelRidge:
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
         found = np.empty((len(design), len(self._start)), dtype=np.float32)
-        step = max(1, min(_BLOCK, _KERNEL_CELLS // max(1, len(self._start))))
-        for first in range(0, len(design), step):
-            block = slice(first, first + step)
+        for block in _blocks(*found.shape, _KERNEL_CELLS):
             found[block] = self._kernel(self._scaled(design[block])) @ self._influence + self._start
         return found
 
@@ -224,8 +222,7 @@ class KernelRidge:
         self._start = share @ truth / share.sum()
         size, root = len(self._marks), np.sqrt(share)[:, None]
         curvature, moments = _RIDGE * np.eye(size), np.zeros((size, truth.shape[1]))
-        blocks = [slice(first, first + _BLOCK) for first in range(0, len(design), _BLOCK)]
-        seen = []
+        blocks, seen = row_blocks(len(design), 1, _BLOCK), []
         for block in blocks:
             # The kernel to the landmarks, in coordinates whose inner product is the (approximate) kernel.
             features = _solved(self._root, self._kernel(self._scaled(design[block])).T, trans="T").T
@@ -271,5 +268,4 @@ def column_blocks(matrix: Floats32) -> list[slice]:
     >>> column_blocks(np.zeros((1_000_000, 3), dtype=np.float32))
     [slice(0, 2, None), slice(2, 4, None)]
     """
-    step = max(1, _COLUMN_CELLS // max(1, len(matrix)))
-    return [slice(first, first + step) for first in range(0, matrix.shape[1], step)]
+    return row_blocks(matrix.shape[1], len(matrix), _COLUMN_CELLS)

@@ -23,7 +23,7 @@ from scipy.special import expit
 
 from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
 from polyrule.bins.binning import Binning
-from polyrule.data.table import Table
+from polyrule.data.table import Table, row_blocks
 from polyrule.teacher.forest import Forest
 from polyrule.teacher.ridge import KernelRidge, LinearRidge, column_blocks, looks_like_text, usual_values
 
@@ -123,9 +123,7 @@ class Teacher:
 
     def _blended(self, said: list[Floats32]) -> Floats32:
         blended = said[0]  # in their place: such matrices are what a teacher needs most memory for
-        step = max(1, _BLOCK_CELLS // max(1, blended.shape[1]))
-        for first in range(0, len(blended), step):
-            block = slice(first, first + step)
+        for block in row_blocks(len(blended), blended.shape[1], _BLOCK_CELLS):
             estimates = self._blend.apply([estimates[block].astype(np.float64) for estimates in said])
             blended[block] = np.rint(estimates / GRAIN) * GRAIN
         return blended
@@ -164,7 +162,7 @@ class Blend:
         usual = np.append(np.full(len(estimates), 1 / len(estimates)), 0.0)
         line, free = usual.copy(), np.ones(len(usual), dtype=bool)
         while True:
-            line[free] = _lowest(seen[:, free], every, line[free], usual[free])
+            line[free] = lowest(seen[:, free], every, line[free], usual[free], np.ones(np.count_nonzero(free)))
             worst = int(np.argmin(line[:-1]))
             if line[worst] >= 0:
                 break
@@ -177,22 +175,36 @@ class Blend:
         return np.asarray(expit(sum(parts, np.zeros_like(estimates[0])) + self.shift))
 
 
-def _lowest(seen: Matrix, weights: Matrix, line: Matrix, usual: Matrix) -> Matrix:
+def lowest(
+    seen: Matrix, weights: Floats, line: Floats, usual: Floats, penalties: Floats, offset: Floats | float = 0.0
+) -> Floats:
     """Find where the logistic loss of wrong log-odds, and a penalty for being away from `usual`, is lowest, by Newton.
 
     Steps end when the next one would be lost in rounding, so that every machine finds the same place.
+
+    Parameters
+    ----------
+    seen : ndarray, shape (rows, numbers)
+        What each number, times the one that is sought, adds to the log-odds of the wrong side.
+    weights : ndarray, shape (rows,)
+    line : ndarray, shape (numbers,)
+        Where to begin.
+    usual, penalties : ndarray, shape (numbers,)
+        Half of a penalty is the price of being one away from what is usual.
+    offset : ndarray, shape (rows,), or 0
+        Log-odds of the wrong side that are there anyway.
     """
 
-    def height(line: Matrix) -> tuple[float, Matrix]:
-        moved, away = seen @ line, line - usual
-        return float(weights @ np.logaddexp(0, moved) + away @ away / 2), moved
+    def height(line: Floats) -> tuple[float, Floats]:
+        moved, away = seen @ line + offset, line - usual
+        return float(weights @ np.logaddexp(0, moved) + penalties * away @ away / 2), moved
 
     reached, moved = height(line)
     for _ in range(_MOST_STEPS):
         chances = expit(moved)
         surplus = weights * chances
-        curvature = (seen * (surplus * (1 - chances))[:, None]).T @ seen + np.eye(len(line))
-        step = np.linalg.solve(curvature, surplus @ seen + line - usual)
+        curvature = (seen * (surplus * (1 - chances))[:, None]).T @ seen + np.diag(penalties)
+        step = np.linalg.solve(curvature, surplus @ seen + penalties * line - penalties * usual)
         if np.abs(step).max() < _SMALLEST_STEP:
             return line - step
         found, moved = height(line - step)
