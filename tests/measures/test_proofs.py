@@ -23,7 +23,7 @@ from polyrule.measures.proofs.lemmas import cases, find, holds
 from polyrule.measures.proofs.normal_form import is_monotone, one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, Polynomial, effort, spend
 from polyrule.measures.proofs.prove import certified, order_of
-from polyrule.measures.trial import find_witness
+from polyrule.measures.trial import Case, find_witness
 
 RECORDS = json.loads(STORED.read_text(encoding="utf-8"))
 HAS_Z3 = importlib.util.find_spec("z3") is not None
@@ -60,7 +60,7 @@ def test_stored_verdicts_hold(record):
         assert proof["kind"] == record["verdict"]
         if proof["by"] == "certificate":
             assert recheck(measure, proof) == []
-        assert find_witness(measure, "micro", "head", proof["kind"], True, False, 150)[0] is None
+        assert find_witness(Case(measure, nothing_set=False), proof["kind"], 150)[0] is None
     elif record["verdict"] == "neither":
         world = record["world"]
         truth = [[int(x) for x in row] for row in world["truth"]]
@@ -103,8 +103,8 @@ def test_certificates_are_found_checked_and_true(expression, kind):
     assert (proof.kind, proof.certificate is not None) == (kind, True)
     stored = json.loads(json.dumps(proof.to_dict(measure)))
     assert recheck(measure, stored) == []
-    assert find_witness(measure, "micro", "head", kind, True, False, 500)[0] is None
-    assert find_witness(measure, "micro", "head", kind, True, True, 500)[0] is None
+    assert find_witness(Case(measure, nothing_set=False), kind, 500)[0] is None
+    assert find_witness(Case(measure), kind, 500)[0] is None
 
 
 def test_margins_help_while_nothing_is_set():

@@ -16,8 +16,8 @@ from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation,
 from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import SEARCHES, Objective
-from polyrule.measures.properties import Case, Properties, prove
-from polyrule.measures.trial import find_witness
+from polyrule.measures.properties import Properties, prove
+from polyrule.measures.trial import Case, find_witness
 
 Form = LinearForm | SizeForm | None
 
@@ -129,9 +129,8 @@ def _message(name: str, objective: Objective, found: Properties, negative: bool,
     claim = "anti-monotone" if name == "antimonotone" else "decomposable"
     witness = found.witness
     if witness is None or witness.claim != claim:
-        witness, worlds = find_witness(
-            objective.measure, objective.averaging, objective.scope, claim, negative, nothing_set
-        )
+        case = Case(objective.measure, objective.averaging, objective.scope, negative, nothing_set)
+        witness, worlds = find_witness(case, claim)
         if witness is None:
             return (
                 f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in {worlds} "

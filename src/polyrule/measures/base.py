@@ -94,8 +94,9 @@ class Measure(ABC):
         """
         # Proofs speak of measures, and a measure is asked for them.
         from polyrule.measures.properties import properties_of
+        from polyrule.measures.trial import Case
 
-        return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
+        return properties_of(Case(self, averaging, scope, negative, nothing_set))
 
 
 class MeasureInUnits(Measure):

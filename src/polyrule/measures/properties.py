@@ -22,30 +22,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from polyrule.errors import OptionError
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
+from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs import Proof, exchange, known_proof
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.small_worlds import Witness
-from polyrule.measures.trial import extent, find_witness
+from polyrule.measures.trial import Case, extent, find_witness
 
 TP, FP, TN, FN = 1, 2, 3, 4
-
-
-@dataclass(frozen=True)
-class Case:
-    """What a proof is asked about."""
-
-    measure: Measure
-    averaging: str
-    scope: str
-    negative: bool
-    nothing_set: bool
-    lopsided: bool = False  # whether of some label only one of the two literals is allowed
 
 
 @dataclass(frozen=True)
@@ -331,18 +318,12 @@ class Properties:
 
 
 @lru_cache(maxsize=4096)
-def properties_of(
-    measure: Measure, averaging: str, scope: str, *, negative: bool = True, nothing_set: bool = True, budget: int = 1500
-) -> Properties:
+def properties_of(case: Case, budget: int = 1500) -> Properties:
     """Return what is known; see `Measure.properties`."""
-    for name, given, known in (("averaging", averaging, AVERAGINGS), ("scope", scope, SCOPES)):
-        if given not in known:
-            raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-    case = Case(measure, averaging, scope, negative, nothing_set)
     verdict = prove(case)
 
     def refute(claim: str) -> Witness | None:
-        return find_witness(measure, averaging, scope, claim, negative, nothing_set, budget)[0]
+        return find_witness(case, claim, budget)[0]
 
     if verdict is not None and verdict.kind == "decomposable":
         return _with_searches(case, verdict, None)
@@ -352,7 +333,7 @@ def properties_of(
     witness = refute("anti-monotone")
     if witness is not None:
         return refuted(case, witness, linear)
-    reason = f"no counterexample in {extent(measure, averaging, scope, nothing_set, budget)}, but no proof either"
+    reason = f"no counterexample in {extent(case, budget)}, but no proof either"
     witness = refute("decomposable")
     kind = "decomposable" if witness is None else "anti-monotone"
     return _with_searches(case, Verdict(kind, "no counterexample", reason, linear), witness)
