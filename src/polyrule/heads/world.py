@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.errors import DataError
-from polyrule.measures.definition import Head, LabelValue, head_value
+from polyrule.measures.definition import Head, LabelValue, head_value, summed_cells
 from polyrule.measures.objective import Objective
 
 
@@ -36,6 +36,22 @@ class LabelCounts:
     tn: Ints
     covered_present: Ints
     covered_absent: Ints
+
+    @classmethod
+    def of(cls, unset: Ints, covered: Ints, total: Ints) -> LabelCounts:
+        """Return the counts of candidates, or of one, from numbers of absent and present labels, (…, labels, 2).
+
+        They are those of a body where nobody has set the label, of the body, and of the working set.
+        """
+        outside = total - covered
+        return cls(unset, unset[..., ::-1], outside[..., 1], outside[..., 0], covered[..., 1], covered[..., 0])
+
+    def said(self, scope: str) -> Ints:
+        """Return what a label adds to (TP, FP, TN, FN) for each thing a head may say about it; see `summed_cells`."""
+        covered, uncovered = (
+            np.stack(x, axis=-1) for x in ((self.covered_absent, self.covered_present), (self.tn, self.fn))
+        )
+        return summed_cells(self.tp, covered, uncovered, scope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +128,11 @@ class World:
     def from_counts(cls, unset: Ints, covered: Ints, total: Ints, weight: int, allowed: Bools) -> World:
         """Build a world that only knows its counts, which is all that micro-averages and averages over labels need.
 
-        `unset`, `covered` and `total` are (labels, absent or present): in a body where nobody has set the label, in the
-        body, in the working set, whose weight is the last number.
+        `weight` is that of the working set; see `LabelCounts.of` for the others.
         """
         nothing = np.zeros((0, len(unset)), dtype=np.uint8)
         world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
-        outside = total - covered
-        counts = LabelCounts(unset, unset[:, ::-1], outside[:, 1], outside[:, 0], covered[:, 1], covered[:, 0])
-        world.__dict__.update(counts=counts, total_weight=weight, nothing_set=False)
+        world.__dict__.update(counts=LabelCounts.of(unset, covered, total), total_weight=weight, nothing_set=False)
         return world
 
     @property
@@ -135,21 +148,10 @@ class World:
     @cached_property
     def counts(self) -> LabelCounts:
         """Counts per label and literal."""
-        present, absent = self.truth == 1, self.truth == 0
-        weight = self.weights[:, None]
-        inside = np.where(self.covered, self.weights, 0)[:, None]
-        outside = weight - inside
-        open_cells = inside * (self.assigned == -1)
-        tp1 = (open_cells * present).sum(axis=0)
-        tp0 = (open_cells * absent).sum(axis=0)
-        return LabelCounts(
-            tp=np.stack([tp0, tp1], axis=1),
-            fp=np.stack([tp1, tp0], axis=1),
-            fn=(outside * present).sum(axis=0),
-            tn=(outside * absent).sum(axis=0),
-            covered_present=(inside * present).sum(axis=0),
-            covered_absent=(inside * absent).sum(axis=0),
-        )
+        truth = np.stack([self.truth == 0, self.truth == 1], axis=2) * self.weights[:, None, None]
+        covered = truth[self.covered]
+        unset = covered * (self.assigned[self.covered] == -1)[:, :, None]
+        return LabelCounts.of(unset.sum(axis=0), covered.sum(axis=0), truth.sum(axis=0))
 
     @cached_property
     def has_unknown(self) -> bool:

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
-from polyrule.heads import HeadResult, World, best_head
+from polyrule.heads import HeadResult, LabelCounts, World, best_head
 from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
 from polyrule.kernels.cuts import Batch
@@ -49,25 +49,6 @@ class Verdict:
         return other is None or (self.value, self.tp) > (other.value, other.tp)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelCounts:
-    """Per candidate and label: covered weight by truth, once where the label is unset and once in any state."""
-
-    unset: Ints  # (candidates, labels, 2): absent, present
-    uncovered: Ints  # (candidates, labels, 2): TN, FN
-
-    def literal(self, value: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """(tp, fp, tn, fn) of the literal ``label = value``, each (candidates, labels)."""
-        right, wrong = self.unset[..., value], self.unset[..., 1 - value]
-        return right, wrong, self.uncovered[..., 0], self.uncovered[..., 1]
-
-    def literals(self) -> Ints:
-        """(tp, fp, tn, fn) of all literals at once: (4, candidates, labels, 2)."""
-        shape = self.unset.shape
-        tn, fn = (np.broadcast_to(self.uncovered[..., truth, None], shape) for truth in (0, 1))
-        return np.stack([self.unset, self.unset[..., ::-1], tn, fn])
-
-
 class Judge:
     """Finds the best candidate of a batch for one objective and the current training state."""
 
@@ -95,7 +76,7 @@ class Judge:
 
     def counts(self, batch: Batch) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts(batch.sums(self._unset), self._total - batch.sums(self._any_state))
+        return LabelCounts.of(batch.sums(self._unset), batch.sums(self._any_state), self._total)
 
     def best(
         self, batch: Batch, allowed: Bools, skip: Bools | None = None, floor: Verdict | None = None
@@ -120,7 +101,7 @@ class Judge:
     def _bounds(self, batch: Batch, allowed: Bools) -> Bounds | None:
         """Bound the value of any head, per candidate; None where nothing is known."""
         if self.form is not None:
-            return Bounds(ratio_bounds(self.counts(batch), self._total, self.form, allowed))
+            return Bounds(ratio_bounds(self.counts(batch), self._working_weight, self.form, allowed))
         if is_example_hamming(self.objective):
             open_rows = (self._unset.any(axis=2) & allowed.any(axis=1)).any(axis=1)
             weight = batch.sums(open_rows * self.state.weights)
@@ -211,25 +192,25 @@ class Judge:
         self, batch: Batch, allowed: Bools, skip: Bools | None, values: SingleValues
     ) -> Verdict | None:
         counts = self.counts(batch)
-        usable = allowed[None] & (counts.unset > 0)
+        usable = allowed[None] & (counts.tp > 0)
         if skip is not None:
             usable &= ~skip[:, None, None]
         if not usable.any():
             return None
-        four = counts.literals()
+        four = np.moveaxis(counts.said("head")[..., 1:, :], -1, 0)
         approximate = np.where(usable, values.approximate(four), -np.inf)
         near = approximate >= lowered(float(approximate.max()))
         value, tied = values.exact_maximum(four, near)
         # where both literals of a label tie, more true positives win, then the present one
-        fewer = counts.unset[..., 0] <= counts.unset[..., 1]
+        fewer = counts.tp[..., 0] <= counts.tp[..., 1]
         tied[..., 0] &= ~(tied[..., 1] & fewer)
         tied[..., 1] &= ~tied[..., 0]
         if self.objective.max_head_size is not None:
-            tied = _largest_only(tied, counts.unset, self.objective.max_head_size)
-        true_positives = (tied * counts.unset).sum(axis=(1, 2))
+            tied = _largest_only(tied, counts.tp, self.objective.max_head_size)
+        true_positives = (tied * counts.tp).sum(axis=(1, 2))
         index = int(np.argmax(np.where(tied.any(axis=(1, 2)), true_positives, -1)))
         head = tuple(
-            (int(label), int(sign), int(counts.unset[index, label, sign]), int(counts.unset[index, label, 1 - sign]))
+            (int(label), int(sign), int(counts.tp[index, label, sign]), int(counts.tp[index, label, 1 - sign]))
             for label, sign in zip(*np.nonzero(tied[index]), strict=True)
         )
         return Verdict(index, value, int(true_positives[index]), head)

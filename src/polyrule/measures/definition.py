@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from polyrule.arrays import Ints
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, Measure, SubsetAccuracy
 
@@ -48,6 +51,35 @@ def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: s
     if assigned != UNSET:
         return NOTHING
     return TP if truth == literal else FP
+
+
+def cells(truth: Any, covered: Any, is_set: Any, scope: str) -> Ints:
+    """Say where each cell of tables (…, examples, labels) counts, by what a head says: (…, examples, labels, 3, 4).
+
+    It may say nothing, that the label is absent, or that it is present, in this order.
+    """
+    said = (None, 0, 1)
+    table = np.array(
+        [[[[cell(t, bool(c), a, s, scope) for s in said] for a in (UNSET, 0)] for c in (0, 1)] for t in (0, 1, 2)]
+    )
+    return np.asarray(table[truth, covered[..., None].astype(np.int8), is_set.astype(np.int8)])
+
+
+def summed_cells(unset: Ints, covered: Ints, uncovered: Ints, scope: str) -> Ints:
+    """Sum `cells` over examples of which only numbers are known: (…, labels, 3, 4).
+
+    They are numbers of absent and present labels, (…, labels, 2): of covered examples whose label nobody has set, of
+    all covered ones, and of the others.
+
+    >>> summed_cells(*(np.array([[absent, 1]]) for absent in (2, 3, 5)), "all").tolist()
+    [[[0, 0, 8, 2], [2, 1, 5, 1], [1, 2, 5, 1]]]
+    """
+    outside = np.broadcast_to(uncovered[..., None, :], (*unset.shape, 2))
+    says = np.concatenate([unset[..., None], unset[..., ::-1, None], outside], axis=-1)
+    silent = says[..., :1, :] if scope == "full" else np.zeros_like(says[..., :1, :])
+    if scope == "all":
+        silent[..., 0, 2:] = covered + uncovered
+    return np.concatenate([silent, says], axis=-2)
 
 
 def head_value(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bools, Floats, Ints, Ints8
 from polyrule.measures.base import Measure, SubsetAccuracy
-from polyrule.measures.definition import UNSET, Head, cell
+from polyrule.measures.definition import UNSET, Head, cells
 
 if TYPE_CHECKING:
     from polyrule.measures.profiles import Profiles
@@ -124,16 +124,16 @@ def head_values(measure: Measure, averaging: str, scope: str, batch: Batch, head
     """Return the value of every usable head in every world, in doubles: shape (worlds, heads)."""
     if isinstance(measure, SubsetAccuracy):
         return _subset_values(scope, batch, heads)
-    cells = _cells(batch, scope)
+    where = _cells(batch, scope)
     labels = heads.shape[1]
     if averaging == "micro":
-        return _measured(measure, _summed(cells.sum(axis=1), heads), usable)
+        return _measured(measure, _summed(where.sum(axis=1), heads), usable)
     if averaging == "example":
-        return np.asarray(measure.quick_values(*np.moveaxis(_summed(cells, heads), -1, 0)).mean(axis=1))
+        return np.asarray(measure.quick_values(*np.moveaxis(_summed(where, heads), -1, 0)).mean(axis=1))
     if averaging == "label":
-        per_label = measure.quick_values(*np.moveaxis(cells.sum(axis=1), -1, 0))
+        per_label = measure.quick_values(*np.moveaxis(where.sum(axis=1), -1, 0))
     else:
-        per_label = measure.quick_values(*np.moveaxis(cells, -1, 0)).mean(axis=1)
+        per_label = measure.quick_values(*np.moveaxis(where, -1, 0)).mean(axis=1)
     total = np.zeros((len(batch), len(heads)))
     for label in range(labels):
         counted = np.ones(len(heads)) if scope != "head" else (heads[:, label] != OUT).astype(float)
@@ -160,18 +160,12 @@ def _summed(ground: Ints, heads: Ints8) -> Ints:
 
 
 def _cells(batch: Batch, scope: str) -> Ints:
-    """Return where each cell counts, for each thing a head may say: (worlds, examples, labels, 3, 4)."""
-    said = (None, 0, 1)
-    table = np.array(
-        [[[[cell(t, bool(c), a, s, scope) for s in said] for a in (UNSET, 0)] for c in (0, 1)] for t in (0, 1)]
-    )
-    covered = batch.covered[:, :, None].astype(np.int8)
-    return np.asarray(table[batch.truth, covered, (batch.assigned != UNSET).astype(np.int8)])
+    return cells(batch.truth, batch.covered, batch.assigned != UNSET, scope)
 
 
 def _subset_values(scope: str, batch: Batch, heads: Ints8) -> Floats:
-    cells = _cells(batch, "all")
-    right = cells[..., 0] + cells[..., 2] > 0
+    where = _cells(batch, "all")
+    right = where[..., 0] + where[..., 2] > 0
     if scope == "head":
         right[..., OUT] = True
     fine = np.ones((*batch.truth.shape[:2], len(heads)), bool)

@@ -15,8 +15,8 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
-from polyrule.heads import World
-from polyrule.kernels.judge import Judge, LabelCounts, Verdict
+from polyrule.heads import LabelCounts, World
+from polyrule.kernels.judge import Judge, Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective, SubsetAccuracy
 from polyrule.model.rule import Condition
@@ -93,7 +93,7 @@ class CountedJudge(Judge):
 
     def counts(self, batch: Any) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts(batch.unset, self._total - batch.covered)
+        return LabelCounts.of(batch.unset, batch.covered, self._total)
 
     def _world(self, batch: Any, index: int, allowed: Bools) -> World:
         return World.from_counts(batch.unset[index], batch.covered[index], self._total, self._working_weight, allowed)
