@@ -12,46 +12,8 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.errors import DataError
-from polyrule.measures.definition import Head, LabelValue, head_value, summed_cells
+from polyrule.measures.definition import Head, LabelCounts, LabelValue, head_value
 from polyrule.measures.objective import Objective
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelCounts:
-    """Integer counts per label; `tp` and `fp` have a column per literal (``label = 0``, ``label = 1``).
-
-    `fn` and `tn` are over uncovered examples. `covered_present` and `covered_absent` are over all covered examples,
-    set or not: what a label outside the head contributes with scope ``all``.
-
-    Examples
-    --------
-    >>> counts = World.from_text(covered="110 100", uncovered="010").counts
-    >>> counts.tp[:, 1].tolist(), counts.fn.tolist()
-    ([2, 1, 0], [0, 1, 0])
-    """
-
-    tp: Ints
-    fp: Ints
-    fn: Ints
-    tn: Ints
-    covered_present: Ints
-    covered_absent: Ints
-
-    @classmethod
-    def of(cls, unset: Ints, covered: Ints, total: Ints) -> LabelCounts:
-        """Return the counts of candidates, or of one, from numbers of absent and present labels, (…, labels, 2).
-
-        They are those of a body where nobody has set the label, of the body, and of the working set.
-        """
-        outside = total - covered
-        return cls(unset, unset[..., ::-1], outside[..., 1], outside[..., 0], covered[..., 1], covered[..., 0])
-
-    def said(self, scope: str) -> Ints:
-        """Return what a label adds to (TP, FP, TN, FN) for each thing a head may say about it; see `summed_cells`."""
-        covered, uncovered = (
-            np.stack(x, axis=-1) for x in ((self.covered_absent, self.covered_present), (self.tn, self.fn))
-        )
-        return summed_cells(self.tp, covered, uncovered, scope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +90,14 @@ class World:
     def from_counts(cls, unset: Ints, covered: Ints, total: Ints, weight: int, allowed: Bools) -> World:
         """Build a world that only knows its counts, which is all that micro-averages and averages over labels need.
 
-        `weight` is that of the working set; see `LabelCounts.of` for the others.
+        `unset`, `covered` and `total` are (labels, absent or present): in a body where nobody has set the label, in the
+        body, in the working set, whose weight is the last number.
         """
         nothing = np.zeros((0, len(unset)), dtype=np.uint8)
         world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
-        world.__dict__.update(counts=LabelCounts.of(unset, covered, total), total_weight=weight, nothing_set=False)
+        world.__dict__.update(
+            counts=LabelCounts.of(unset, covered, total - covered), total_weight=weight, nothing_set=False
+        )
         return world
 
     @property
@@ -151,7 +116,7 @@ class World:
         truth = np.stack([self.truth == 0, self.truth == 1], axis=2) * self.weights[:, None, None]
         covered = truth[self.covered]
         unset = covered * (self.assigned[self.covered] == -1)[:, :, None]
-        return LabelCounts.of(unset.sum(axis=0), covered.sum(axis=0), truth.sum(axis=0))
+        return LabelCounts.of(unset.sum(axis=0), covered.sum(axis=0), truth[~self.covered].sum(axis=0))
 
     @cached_property
     def has_unknown(self) -> bool:

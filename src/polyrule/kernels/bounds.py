@@ -108,12 +108,21 @@ def hamming_bounds(counts: LabelCounts, open_weight: Ints, total: int, allowed: 
     return Bounds(np.where(possible, top / max(total, 1), -np.inf), top, max(total, 1), right)
 
 
-def _dinkelbach(counts: LabelCounts, form: FastForm, usable: Bools) -> Floats:
-    said = counts.said(form.scope).astype(np.float64)
-    num, den = (said @ np.array(row[1:], dtype=np.float64) for row in (form.num, form.den))
-    gain_num, gain_den = num[..., 1:] - num[..., :1], den[..., 1:] - den[..., :1]
-    base_num, base_den = form.num[0] + num[..., 0].sum(axis=1), form.den[0] + den[..., 0].sum(axis=1)
+def _gains(counts: LabelCounts, row: tuple[int, ...], scope: str) -> tuple[Floats, Floats]:
+    """Return what each literal adds to a row of coefficients times counts, and the row of the empty head."""
+    constant, tp, fp, tn, fn = map(float, row)
+    uncovered = tn * counts.tn + fn * counts.fn
+    said = tp * counts.tp + fp * counts.fp + uncovered[..., None]
+    if scope == "head":
+        return said, np.full(len(said), constant)
+    silent = said[..., 0]
+    if scope == "all":
+        silent = uncovered + tn * counts.covered_absent + fn * counts.covered_present
+    return said - silent[..., None], constant + silent.sum(axis=1)
 
+
+def _dinkelbach(counts: LabelCounts, form: FastForm, usable: Bools) -> Floats:
+    (gain_num, base_num), (gain_den, base_den) = (_gains(counts, row, form.scope) for row in (form.num, form.den))
     possible = usable.any(axis=(1, 2))
     value = np.full(len(base_num), -np.inf)
     for _ in range(ROUNDS):

@@ -76,7 +76,8 @@ class Judge:
 
     def counts(self, batch: Batch) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts.of(batch.sums(self._unset), batch.sums(self._any_state), self._total)
+        covered = batch.sums(self._any_state)
+        return LabelCounts.of(batch.sums(self._unset), covered, self._total - covered)
 
     def best(
         self, batch: Batch, allowed: Bools, skip: Bools | None = None, floor: Verdict | None = None
@@ -197,7 +198,7 @@ class Judge:
             usable &= ~skip[:, None, None]
         if not usable.any():
             return None
-        four = np.moveaxis(counts.said("head")[..., 1:, :], -1, 0)
+        four = counts.literals()
         approximate = np.where(usable, values.approximate(four), -np.inf)
         near = approximate >= lowered(float(approximate.max()))
         value, tied = values.exact_maximum(four, near)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -65,21 +66,50 @@ def cells(truth: Any, covered: Any, is_set: Any, scope: str) -> Ints:
     return np.asarray(table[truth, covered[..., None].astype(np.int8), is_set.astype(np.int8)])
 
 
-def summed_cells(unset: Ints, covered: Ints, uncovered: Ints, scope: str) -> Ints:
-    """Sum `cells` over examples of which only numbers are known: (…, labels, 3, 4).
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCounts:
+    """Integer counts per label; `tp` and `fp` have a column per literal (``label = 0``, ``label = 1``).
 
-    They are numbers of absent and present labels, (…, labels, 2): of covered examples whose label nobody has set, of
-    all covered ones, and of the others.
+    `fn` and `tn` are over uncovered examples. `covered_present` and `covered_absent` are over all covered examples,
+    set or not: what a label outside the head contributes with scope ``all``. Counts of many bodies have more axes
+    before that of the labels.
 
-    >>> summed_cells(*(np.array([[absent, 1]]) for absent in (2, 3, 5)), "all").tolist()
-    [[[0, 0, 8, 2], [2, 1, 5, 1], [1, 2, 5, 1]]]
+    Examples
+    --------
+    >>> from polyrule.heads import World
+    >>> counts = World.from_text(covered="110 100", uncovered="010").counts
+    >>> counts.tp[:, 1].tolist(), counts.fn.tolist()
+    ([2, 1, 0], [0, 1, 0])
     """
-    outside = np.broadcast_to(uncovered[..., None, :], (*unset.shape, 2))
-    says = np.concatenate([unset[..., None], unset[..., ::-1, None], outside], axis=-1)
-    silent = says[..., :1, :] if scope == "full" else np.zeros_like(says[..., :1, :])
-    if scope == "all":
-        silent[..., 0, 2:] = covered + uncovered
-    return np.concatenate([silent, says], axis=-2)
+
+    tp: Ints
+    fp: Ints
+    fn: Ints
+    tn: Ints
+    covered_present: Ints
+    covered_absent: Ints
+
+    @classmethod
+    def of(cls, unset: Ints, covered: Ints, uncovered: Ints) -> LabelCounts:
+        """Return the counts from numbers of absent and present labels, (…, labels, 2).
+
+        They are those of covered examples whose label nobody has set, of all covered ones, and of the others.
+        """
+        covers = covered[..., 1], covered[..., 0]
+        return cls(unset, unset[..., ::-1], uncovered[..., 1], uncovered[..., 0], *covers)
+
+    def literals(self) -> Ints:
+        """Return (TP, FP, TN, FN) of all literals: (4, …, labels, 2)."""
+        tn, fn = (np.broadcast_to(count[..., None], self.tp.shape) for count in (self.tn, self.fn))
+        return np.stack([self.tp, self.fp, tn, fn])
+
+    def said(self, scope: str) -> Ints:
+        """Return `cells` summed over the examples: (…, labels, 3, 4)."""
+        says = self.literals()
+        silent = says[..., :1] if scope == "full" else np.zeros_like(says[..., :1])
+        if scope == "all":
+            silent[2:, ..., 0] = self.tn + self.covered_absent, self.fn + self.covered_present
+        return np.moveaxis(np.concatenate([silent, says], axis=-1), 0, -1)
 
 
 def head_value(

@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.measures.definition import UNSET, summed_cells
+from polyrule.measures.definition import UNSET, LabelCounts
 from polyrule.measures.small_worlds import Batch
 
 LABELS = (2, 3)
@@ -47,7 +47,7 @@ class Profiles:
 
     def counts(self, scope: str) -> Ints:
         """Return the counts of each label for each thing a head may say: (worlds, labels, 3, 4)."""
-        return summed_cells(self.open, self.open + self.closed, self.outside, scope)
+        return LabelCounts.of(self.open, self.open + self.closed, self.outside).said(scope)
 
     def matrices(self, world: int) -> Batch:
         """Return one of the worlds with examples and all, as a batch of one."""

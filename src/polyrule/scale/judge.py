@@ -93,7 +93,7 @@ class CountedJudge(Judge):
 
     def counts(self, batch: Any) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts.of(batch.unset, batch.covered, self._total)
+        return LabelCounts.of(batch.unset, batch.covered, self._total - batch.covered)
 
     def _world(self, batch: Any, index: int, allowed: Bools) -> World:
         return World.from_counts(batch.unset[index], batch.covered[index], self._total, self._working_weight, allowed)
