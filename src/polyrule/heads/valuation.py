@@ -129,7 +129,7 @@ class ExampleValuation(Valuation):
         self.is_set = assigned != -1
         outside, *inside = np.moveaxis(cells(self.truth, self.covered, self.is_set, objective.scope), 2, 0)
         self.base: Ints = outside.sum(axis=1)  # counts of every example under the empty head
-        self.change = [said - outside for said in inside]  # by what a literal changes them
+        self.change: list[Ints] = [said - outside for said in inside]  # by what a literal changes them
         self._known: dict[Counts, Fraction] = {}
 
     def plain(self, head: Head) -> Fraction:

@@ -22,13 +22,10 @@ from polyrule.heads import HeadResult, LabelCounts, World, best_head
 from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
 from polyrule.kernels.cuts import Batch
-from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
+from polyrule.kernels.singles import LiteralValues, lowered
 from polyrule.kernels.state import UNSET, TrainingState
-from polyrule.measures import Objective, SubsetAccuracy
+from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
 from polyrule.model.rule import Condition
-
-#: Largest numerator or denominator the vectorised integers may reach.
-LARGEST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +163,7 @@ class Judge:
 
     # -- singles ---------------------------------------------------------------------------------------------------
 
-    def _literal_values(self, allowed: Bools) -> SingleValues | None:
+    def _literal_values(self, allowed: Bools) -> LiteralValues | None:
         """How to value single literals, where that decides; None where the head needs a search of its own."""
         objective, form = self.objective, self.form
         if objective.scope != "head" or not objective.lift.is_none:
@@ -178,19 +175,16 @@ class Judge:
                 return None
             by_label = objective.averaging == "label" and not measure.rounded
             alone = objective.averaging == "micro" and one_literal
-            return CountedValues(measure) if by_label or alone else None
+            return LiteralValues(measure, self._working_weight) if by_label or alone else None
         if form.kind == "singles" or (form.kind == "ratio" and one_literal):
-            num, den = form.num, form.den
-        elif form.kind == "subset" and one_literal:
-            num, den = (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0)
-        else:
-            return None
-        # the four counts of a literal sum to at most the working weight
-        largest = max(abs(row[0]) + max(map(abs, row[1:])) * self._working_weight for row in (num, den))
-        return RatioValues(num, den) if largest < LARGEST else CountedValues(objective.measure)
+            return LiteralValues(objective.measure, self._working_weight)
+        if form.kind == "subset" and one_literal:
+            share = RatioMeasure("subset", (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0))
+            return LiteralValues(share, self._working_weight)
+        return None
 
     def _best_by_singles(
-        self, batch: Batch, allowed: Bools, skip: Bools | None, values: SingleValues
+        self, batch: Batch, allowed: Bools, skip: Bools | None, values: LiteralValues
     ) -> Verdict | None:
         counts = self.counts(batch)
         usable = allowed[None] & (counts.tp > 0)

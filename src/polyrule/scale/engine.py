@@ -15,8 +15,7 @@ from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.growth import Step as Growing
 from polyrule.kernels.judge import Verdict
-from polyrule.kernels.singles import RatioValues
-from polyrule.measures import Objective
+from polyrule.measures import Objective, RatioMeasure
 from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import LabelCondition, NominalCondition
 from polyrule.native import native
@@ -277,9 +276,9 @@ class CountedEngine(Growth[CountedNode]):
         self, parent: CountedNode, step: Growing, border: Border, literals: Bools, floor: Verdict | None
     ) -> list[CountedNode]:
         greedy = self.options.beam_width == 1 and not step.members
-        values = self._judge.fast_values(literals) if greedy and self._can_decide else None
-        if values is not None:
-            return self._decide(parent, step, border, literals, values)
+        measure = self._judge.fast_measure(literals) if greedy and self._can_decide else None
+        if measure is not None:
+            return self._decide(parent, step, border, literals, measure)
         return self.shortlist(parent, step, self._batches(step, border, self._batch), literals, floor)
 
     def _border(self, parent: CountedNode, step: Growing) -> Border:
@@ -325,7 +324,7 @@ class CountedEngine(Growth[CountedNode]):
             yield batch_of(border, column), label if label >= 0 else None
 
     def _decide(
-        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, values: RatioValues
+        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, measure: RatioMeasure
     ) -> list[CountedNode]:
         """Find the best extension by the compiled decider; the judge then names its head."""
         self._look_at_the_clock()
@@ -334,7 +333,7 @@ class CountedEngine(Growth[CountedNode]):
         single = self.objective.max_head_size == 1
         occurs, total = self._occurs(), self._judge.total
         found = decide(
-            border.counts, occurs, self._views(columns), allowed, total, values, self.options.least_weight, single
+            border.counts, occurs, self._views(columns), allowed, total, measure, self.options.least_weight, single
         )
         if found is None:
             return []

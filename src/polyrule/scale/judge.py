@@ -17,8 +17,7 @@ from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
 from polyrule.heads import LabelCounts, World
 from polyrule.kernels.judge import Judge, Verdict
-from polyrule.kernels.singles import RatioValues
-from polyrule.measures import Objective, SubsetAccuracy
+from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
 from polyrule.model.rule import Condition
 from polyrule.native import native
 from polyrule.scale import device
@@ -83,13 +82,13 @@ class CountedJudge(Judge):
         """The working set: (labels, absent or present)."""
         return np.asarray(self._total)
 
-    def fast_values(self, allowed: Bools) -> RatioValues | None:
-        """How to value single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
+    def fast_measure(self, allowed: Bools) -> RatioMeasure | None:
+        """What values single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
         limit = self.objective.max_head_size
         if limit is not None and 1 < limit < len(allowed):
             return None
         values = self._literal_values(allowed)
-        return values if isinstance(values, RatioValues) else None
+        return None if values is None else values.ratio
 
     def counts(self, batch: Any) -> LabelCounts:
         """Label counts of every candidate."""
@@ -153,7 +152,7 @@ def decide(
     columns: ColumnViews,
     allowed: Bools,
     total: Ints,
-    values: RatioValues,
+    measure: RatioMeasure,
     min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
@@ -162,7 +161,7 @@ def decide(
     `occurs` is the weight of every bin in the working set; `single` says that a head holds one label.
     """
     if not isinstance(counts.weight, np.ndarray):
-        return decide_on_device(counts, occurs, columns, allowed, total, values, min_coverage, single)
+        return decide_on_device(counts, occurs, columns, allowed, total, measure, min_coverage, single)
     assert native is not None
     found: tuple[int, int, bool] | None = native.decide_counts(
         kinds=counts.kinds,
@@ -174,8 +173,8 @@ def decide(
         own=columns.own_label,
         allowed=allowed.astype(np.uint8),
         total=np.ascontiguousarray(total),
-        num=list(values.num),
-        den=list(values.den),
+        num=list(measure.numerator),
+        den=list(measure.denominator),
         min_coverage=min_coverage,
         single=single,
     )

@@ -18,7 +18,6 @@ from polyrule.arrays import Bools, Floats, Ints
 from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.growth import Step, without_tested
 from polyrule.kernels.judge import Verdict
-from polyrule.kernels.singles import RatioValues
 from polyrule.model.rule import Condition, NumericCondition
 from polyrule.scale.batches import batch_of
 from polyrule.scale.coded import KINDS, Body, Border, Counts, Range, on_host
@@ -135,11 +134,11 @@ class RefiningEngine(CountedEngine):
 
     def _hopeful(self, counts: Counts, offset: Ints | int, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
         """Which bins could hold a cut that reaches the level: take of their rows only those that help."""
-        values = self._judge.fast_values(allowed)
-        if level is None or level <= 0 or not isinstance(values, RatioValues):
+        measure = self._judge.fast_measure(allowed)
+        if level is None or level <= 0 or measure is None:
             return np.ones(bins, dtype=bool)
         p, q = float(level.numerator), float(level.denominator)
-        h = [a * q - p * b for a, b in zip(values.num, values.den, strict=True)]
+        h = [a * q - p * b for a, b in zip(*measure.rows, strict=True)]
         total = self._judge.total.astype(float)
         extra = counts.kinds[:bins].astype(float)
         upto = np.cumsum(extra, axis=0)

@@ -40,7 +40,7 @@ KINDS = {"between": "decomposable", "fall": "anti-monotone", "fall, both signs":
 OPPOSITE = "¬"  # stands for y with the opposite sign: its true and false positives change places
 FP_OF_Y = 5  # its position among the counts of x, y and z
 #: What x + y + z may be worse than, and with the opposite of y.
-RIVALS = ("x", "y", "z", "xy", "xz", "yz")
+RIVALS: tuple[str, ...] = ("x", "y", "z", "xy", "xz", "yz")
 OPPOSED = tuple(parts.replace("y", OPPOSITE) for parts in ("y", "xy", "yz", "xyz"))
 MOST_CASES = 128
 

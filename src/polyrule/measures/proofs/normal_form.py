@@ -58,7 +58,8 @@ def quotient(node: Node, point: Mapping[str, Polynomial], positive: frozenset[in
         "**": power,
     }
     counts = {name: Quotient(count, one) for name, count in point.items()}
-    return evaluate(node, counts, lambda number: Quotient(Polynomial.constant(number, width), one), apply)
+    found: Quotient = evaluate(node, counts, lambda number: Quotient(Polynomial.constant(number, width), one), apply)
+    return found
 
 
 def _inverse(given: Quotient, positive: frozenset[int]) -> Quotient:

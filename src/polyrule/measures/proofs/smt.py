@@ -8,6 +8,7 @@ is refuted until such a world is confirmed with whole numbers.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 from importlib import import_module
@@ -87,7 +88,7 @@ class Question:
         def log(x: Any) -> Any:
             raise NotImplementedError("log is beyond polynomial arithmetic")
 
-        apply = {
+        apply: dict[str, Callable[..., Any]] = {
             "+": operator.add,
             "-": operator.sub,
             "*": operator.mul,
