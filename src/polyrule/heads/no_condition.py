@@ -27,10 +27,8 @@ def excluding_never_helps(objective: Objective) -> bool:
     False
     """
     measure = objective.measure
-    if objective.averaging != "example" or objective.scope != "head" or not isinstance(measure, RatioMeasure):
-        return False
-    constant, tp, *others = measure.numerator
-    return constant == 0 and tp > 0 and not any(others) and min(measure.denominator) >= 0
+    by_example = objective.averaging == "example" and objective.scope == "head"
+    return by_example and isinstance(measure, RatioMeasure) and measure.rewards_tp_only
 
 
 def no_condition_wins(

@@ -225,13 +225,14 @@ def search(
     require_sound(chosen, values, space, form)
     if chosen == "ratio":
         assert form is not None
-        head, rank, evaluated, seen = search_ratio(space, values, form)
+        found = search_ratio(space, values, form)
     else:
-        head, rank, evaluated, seen = _RUN[chosen](space, values)
-    c = world.counts
+        found = _RUN[chosen](space, values)
+    assert found.rank is not None
+    head, best, c = found.head, found.rank[0], world.counts
     counts = tuple((int(c.tp[label, value]), int(c.fp[label, value])) for label, value in head)
-    tree = _tree({**seen, head: (rank[0], "best")}) if trace else None
-    return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, chosen, tree)
+    tree = _tree({**found.seen, head: (best, "best")}) if trace else None
+    return HeadResult(head, best, counts, found.evaluated, space.size - found.evaluated, chosen, tree)
 
 
 def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str:

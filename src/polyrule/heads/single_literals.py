@@ -77,8 +77,10 @@ def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
         spare = [s for s in negatives if s[0] not in labels and right & valuation.right[s] == right]
         spare.sort(key=lambda literal: (-valuation.tp((literal,)), literal[0]))
         tried.add(tuple(sorted(positives + spare[: space.max_size - len(positives)])))
-    best = max((valuation.rank(head), head) for head in tried)
-    return Found(best[1], best[0], len(tried), {})
+    found = Found()
+    for head in tried:
+        found.note(head, valuation.rank(head))
+    return found
 
 
 def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:

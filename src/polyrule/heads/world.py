@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -205,17 +205,26 @@ class HeadSpace:
 
 
 Rank = tuple[Fraction, int, int, tuple[int, ...], tuple[int, ...]]
-Seen = Mapping[Head, tuple[Fraction | None, str]]
+Seen = dict[Head, tuple[Fraction | None, str]]
 """Values of heads, None where a head was not evaluated, and their `Node.status`."""
 
 
-class Found(NamedTuple):
-    """What every search returns: the best head, how many heads it evaluated, and what became of those it met."""
+@dataclass(eq=False)
+class Found:
+    """What a search has come to: the best head, how many heads it evaluated, and what became of those it met."""
 
-    head: Head
-    rank: Rank
-    evaluated: int
-    seen: Seen
+    head: Head = ()
+    rank: Rank | None = None
+    evaluated: int = 0
+    seen: Seen = field(default_factory=dict)
+
+    def note(self, head: Head, ranked: Rank) -> Rank:
+        """Take note of a head that has been evaluated."""
+        self.evaluated += 1
+        self.seen[head] = ranked[0], "evaluated"
+        if self.rank is None or ranked > self.rank:
+            self.head, self.rank = head, ranked
+        return ranked
 
 
 @dataclass(frozen=True, slots=True)

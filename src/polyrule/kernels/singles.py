@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -56,8 +57,9 @@ class LiteralValues:
 
     def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
         """Return the largest value among the `near` literals, and where exactly it is reached."""
+        value: Callable[..., Fraction] = self.measure.value
         if self.ratio is None:
-            keys, value = counts[:, near], self.measure.value
+            keys = counts[:, near]
         else:
             top, bottom = _parts(self.ratio, counts[:, near])
             keys, value = np.stack([top, bottom]) // np.gcd(top, bottom), Fraction

@@ -167,12 +167,10 @@ def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> st
 
 def _is_compiled_example_wise(measure: RatioMeasure) -> bool:
     """Whether it is Hamming accuracy, or gives only covered examples a value, convex in the number of their errors."""
-    if (measure.numerator, measure.denominator) == HAMMING:
+    if measure.rows == HAMMING:
         return True
-    constant, tp, *others = measure.numerator
     zero, right, wrong, *_ = measure.denominator
-    plain = constant == 0 and tp > 0 and not any(others) and zero == 0 and min(measure.denominator) >= 0
-    return plain and right >= wrong > 0
+    return measure.rewards_tp_only and zero == 0 and right >= wrong > 0
 
 
 SEARCHES = ("auto", "exhaustive", "antimonotone", "decomposable", "ratio", "subset", "bound")

@@ -75,6 +75,12 @@ class RatioMeasure(Measure):
         """Whether the denominator is positive for every head whose literals have TP >= 1."""
         return min(self.denominator) >= 0 and self.denominator[0] + self.denominator[1] > 0
 
+    @property
+    def rewards_tp_only(self) -> bool:
+        """Whether an example without true positives is worth 0 and none is worth less, as by the F-measures."""
+        constant, tp, *others = self.numerator
+        return constant == 0 and tp > 0 and not any(others) and min(self.denominator) >= 0
+
     def in_units(self, unit: Fraction) -> RatioMeasure:
         """Divide the constants by the unit, so that the ratio is the same."""
         if not self.has_constants:
