@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.kernels.cuts import midpoint
+from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.kernels.growth import Step, without_tested
 from polyrule.kernels.judge import Verdict
 from polyrule.model.rule import Condition, NumericCondition
@@ -130,7 +130,41 @@ class RefiningEngine(CountedEngine):
         inside = np.flatnonzero(self._hopeful(counts, offset, bins, level, allowed) & (counts.weight[:bins] > 0))
         many = inside[self.bins[column].lows[inside] < self.bins[column].highs[inside]]
         inner = self.counter.ask(LookInside(border.rows, column, tuple(many.tolist()))) if len(many) else None
-        return _Cuts(self, border, column, counts, inner, many).batch()
+        return self._cuts(border, column, _steps(counts, bins, many, inner), missing=counts.weight[bins] > 0)
+
+    def _cuts(self, border: Border, column: int, steps: Inner, missing: bool) -> CountedBatch:
+        """Return the candidates of a numeric feature, cut between steps."""
+        last, ask = len(self.bins[column]) - 1, self.counter.ask
+        before = behind = False
+        if missing and len(steps.codes):
+            covered, working = ask(FindEnds(border.rows, column, last)), ask(FindEnds((), column, last))
+            before, behind = working.low < covered.low, working.high > covered.high
+        below, above = cut_sides(len(steps.codes), before, behind)
+
+        def split(per_step: Ints) -> Ints:
+            running = np.concatenate([np.zeros((1, *per_step.shape[1:]), dtype=np.int64), np.cumsum(per_step, axis=0)])
+            chosen = running[below + 1]
+            chosen[above] = running[-1] - chosen[above]
+            return np.asarray(chosen)
+
+        @cache
+        def threshold(step: int) -> float:
+            """Halfway between the largest covered value up to a step and the next one of the working set."""
+            if step < 0:
+                low = ask(FindEnds((), column, last)).low
+            elif np.isnan(steps.values[step]):
+                low = ask(FindEnds(border.rows, column, int(steps.codes[step]))).high
+            else:
+                low = float(steps.values[step])
+            return midpoint(low, ask(FindEnds((), column, last, low)).low)
+
+        def ranges(index: int) -> Range:
+            return Range(column, 0, last, bool(above[index]), threshold(int(below[index])))
+
+        def condition(index: int) -> Condition:
+            return NumericCondition(column, ">" if above[index] else "<=", threshold(int(below[index])))
+
+        return batch_of(border, Counts(split(steps.counts.kinds), split(steps.counts.weight)), ranges, condition)
 
     def _hopeful(self, counts: Counts, offset: Ints | int, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
         """Which bins could hold a cut that reaches the level: take of their rows only those that help."""
@@ -159,76 +193,13 @@ class RefiningEngine(CountedEngine):
         return hopeful
 
 
-class _Cuts:
-    """Candidates of one numeric feature: bins in steps, those that were looked into value by value."""
-
-    def __init__(
-        self,
-        engine: RefiningEngine,
-        border: Border,
-        column: int,
-        counts: Counts,
-        inner: Inner | None,
-        opened: Ints,
-    ) -> None:
-        self.engine, self.border, self.column = engine, border, column
-        bins = len(engine.bins[column])
-        closed = np.setdiff1d(np.flatnonzero(counts.weight[:bins] > 0), opened)
-        values = np.full(len(closed), np.nan)
-        kinds, weight, codes = counts.kinds[closed], counts.weight[closed], closed
-        if inner is not None:
-            kinds, weight = np.concatenate([kinds, inner.counts.kinds]), np.concatenate([weight, inner.counts.weight])
-            codes, values = np.concatenate([codes, inner.codes]), np.concatenate([values, inner.values])
-        order = np.lexsort([values, codes])
-        self.codes, self.values = codes[order], values[order]
-        self.kinds, self.weight = kinds[order], weight[order]
-        self.missing = int(counts.weight[bins])
-
-    def batch(self) -> CountedBatch:
-        """Return the candidates in canonical order: thresholds ascending, ``<=`` before ``>``."""
-        steps = len(self.codes)
-        below, above = np.repeat(np.arange(steps - 1), 2), np.tile([False, True], max(0, steps - 1))
-        if self.missing and steps:
-            covered, working = self._ends(self.border.rows), self._ends(())
-            if working.low < covered.low:  # a threshold below all of them leaves out just the missing ones
-                below, above = np.append(-1, below), np.append(True, above)
-            if working.high > covered.high:
-                below, above = np.append(below, steps - 1), np.append(above, False)
-
-        def split(per_step: Ints) -> Ints:
-            running = np.concatenate([np.zeros((1, *per_step.shape[1:]), dtype=np.int64), np.cumsum(per_step, axis=0)])
-            chosen = running[below + 1]
-            chosen[above] = running[-1] - chosen[above]
-            return np.asarray(chosen)
-
-        known: dict[int, float] = {}
-
-        def threshold(index: int) -> float:
-            step = int(below[index])
-            if step not in known:
-                known[step] = self._threshold(step)
-            return known[step]
-
-        def ranges(index: int) -> Range:
-            side = bool(above[index])
-            return Range(self.column, 0, len(self.engine.bins[self.column]) - 1, side, threshold(index))
-
-        def condition(index: int) -> Condition:
-            return NumericCondition(self.column, ">" if above[index] else "<=", threshold(index))
-
-        return batch_of(self.border, Counts(split(self.kinds), split(self.weight)), ranges, condition)
-
-    def _ends(self, body: Body) -> Ends:
-        return self.engine.counter.ask(FindEnds(body, self.column, len(self.engine.bins[self.column]) - 1))
-
-    def _threshold(self, step: int) -> float:
-        """Halfway between the largest covered value up to a step and the next one of the working set."""
-        last = len(self.engine.bins[self.column]) - 1
-        ask = self.engine.counter.ask
-        if step < 0:
-            low = self._ends(()).low
-        elif np.isnan(self.values[step]):
-            low = ask(FindEnds(self.border.rows, self.column, int(self.codes[step]))).high
-        else:
-            low = float(self.values[step])
-        return midpoint(low, ask(FindEnds((), self.column, last, low)).low)
+def _steps(counts: Counts, bins: int, opened: Ints, inner: Inner | None) -> Inner:
+    """Return the covered bins in ascending order, those that were opened value by value; the others have no value."""
+    closed = np.setdiff1d(np.flatnonzero(counts.weight[:bins] > 0), opened)
+    values, codes = np.full(len(closed), np.nan), closed
+    kinds, weight = counts.kinds[closed], counts.weight[closed]
+    if inner is not None:
+        values, codes = np.concatenate([values, inner.values]), np.concatenate([codes, inner.codes])
+        kinds, weight = np.concatenate([kinds, inner.counts.kinds]), np.concatenate([weight, inner.counts.weight])
+    order = np.lexsort([values, codes])
+    return Inner(values[order], codes[order], Counts(kinds[order], weight[order]))
