@@ -10,7 +10,7 @@ import pytest
 from polyrule import measures
 from polyrule.measures.definition import UNSET, head_value
 from polyrule.measures.profiles import LABELS, Profiles, complete_sizes, label_profiles, profile_batches
-from polyrule.measures.small_worlds import Batch, heads_over, profile_values, usable_heads
+from polyrule.measures.small_worlds import Batch, head_values, heads_over, usable_heads
 from polyrule.measures.trial import Case, Trial, as_head, extent, find_witness
 
 
@@ -49,7 +49,7 @@ def test_profiles_have_the_values_of_their_matrices(scope, nothing_set):
     for worlds in list(profile_batches(3000, nothing_set, scope))[::4]:
         heads = heads_over(worlds.n_labels, True)
         usable = usable_heads(worlds, heads)
-        values = profile_values(measure, scope, worlds, heads, usable)
+        values = head_values(measure, "micro", scope, worlds, heads, usable)
         for world in range(0, len(worlds), 401):
             batch = worlds.matrices(world)
             assert isinstance(batch, Batch)

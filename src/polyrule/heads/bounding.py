@@ -42,10 +42,11 @@ def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction
     >>> bound_heads(world, Objective("m2", effort=3), Fraction(17, 18))
     Fraction(188889, 200000)
     """
-    space = HeadSpace.of(world, objective)
-    if objective.effort is None or chosen_search(world, objective) != "climb":
+    if objective.effort is None:
         return None
-    values = valuation(world, objective)
+    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+    if chosen_search(values, space) != "climb":
+        return None
     bound = Fraction(ceil(_bound(values, space, value) * 10**6), 10**6)
     return None if bound <= value else bound
 

@@ -248,14 +248,8 @@ def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str
     return exact if formula != "m_estimate" and literals_decide(values, space) else "climb"
 
 
-def chosen_search(world: World, objective: Objective) -> str:
-    """Return which search ``auto`` takes in a world that has a literal to predict.
-
-    >>> world = World.from_text(covered="11 10", uncovered="01")
-    >>> chosen_search(world, Objective("f1")), chosen_search(world, Objective("m2", effort=9))
-    ('decomposable', 'climb')
-    """
-    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+def chosen_search(values: Valuation, space: HeadSpace) -> str:
+    """Return which search ``auto`` takes in a world that has a literal to predict."""
     return _choose(values, space, linear_form(values, space) or size_form(values, space), 1)
 
 

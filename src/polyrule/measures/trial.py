@@ -27,7 +27,6 @@ from polyrule.measures.small_worlds import (
     batches,
     head_values,
     heads_over,
-    profile_values,
     usable_heads,
 )
 
@@ -112,14 +111,10 @@ class Trial:
         case = self.case
         heads = heads_over(batch.n_labels, case.negative)
         usable = usable_heads(batch, heads, self.min_tp)
-        if isinstance(batch, Profiles):
-            values = profile_values(case.measure, case.scope, batch, heads, usable)
-        else:
-            values = head_values(case.measure, case.averaging, case.scope, batch, heads, usable)
+        values = head_values(case.measure, case.averaging, case.scope, batch, heads, usable)
         values = np.where(usable, values, -np.inf)
         for world, chosen in refutations(self.claim, values, heads):
-            one, at = (batch.matrices(world), 0) if isinstance(batch, Profiles) else (batch, world)
-            witness = self._confirm(one, at, heads[chosen], heads[usable[world]])
+            witness = self._confirm(batch.matrices(world), heads[chosen], heads[usable[world]])
             if witness is not None:
                 return witness
         return None
@@ -132,9 +127,9 @@ class Trial:
                 return witness
             witness = smaller
 
-    def _confirm(self, batch: Batch, world: int, chosen: Ints8, usable: Ints8) -> Witness | None:
+    def _confirm(self, world: Batch, chosen: Ints8, usable: Ints8) -> Witness | None:
         """Check a refutation by the exact definition, so that rounding can never be the reason."""
-        truth, covered, assigned = (x[world].tolist() for x in (batch.truth, batch.covered, batch.assigned))
+        truth, covered, assigned = (x[0].tolist() for x in (world.truth, world.covered, world.assigned))
         case, weights = self.case, [1] * len(truth)
 
         def exact(row: Ints8) -> Fraction:

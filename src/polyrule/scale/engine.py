@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,11 @@ import numpy as np
 from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
+from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.growth import Step as Growing
 from polyrule.kernels.judge import Verdict
 from polyrule.measures import Objective, RatioMeasure
-from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import LabelCondition, NominalCondition
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
@@ -126,18 +125,14 @@ class CountedEngine(Growth[CountedNode]):
         head = tuple((label, value) for label, value, _, _ in candidate.head)
         answer = self.counter.ask(WhatIf(candidate.coded, head, full, negative))
         covered, still_open, newly = int(answer[0]), int(answer[1]), answer[2:]
-        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
-        step = Step(candidate.coded, head, "all", full, negative)
-        if stopped:
-            step = replace(step, stay="none")
-        elif stop_threshold is None or not keep_covered:
-            step = replace(step, stay="open")
+        stay = who_stays(covered, still_open, stop_threshold, keep_covered)
+        step = Step(candidate.coded, head, stay, full, negative)
         self._ever_set |= newly > 0
         known = candidate.counts if candidate.version == len(self.counter.steps) else None
         self._advance(step, covered, known)
         self.remaining -= {"none": covered, "open": covered - still_open, "all": 0}[step.stay]
         self._add_columns([label for label in range(self.labels) if newly[label]])
-        return Outcome(covered, still_open, int(newly.sum()), stopped)
+        return Outcome(covered, still_open, int(newly.sum()), stay == "none")
 
     def _advance(self, step: Step, covered: int, known: Counts | None) -> None:
         """Correct the counts of the empty body by the rows that change, or forget them where most rows do."""
