@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Ints8
+from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
@@ -125,8 +125,7 @@ class ExampleValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        self.weights, self.truth, self.covered, assigned = distinct_examples(world)
-        self.is_set = assigned != -1
+        self.weights, self.truth, self.covered, self.is_set = distinct_examples(world)
         outside, *inside = np.moveaxis(cells(self.truth, self.covered, self.is_set, objective.scope), 2, 0)
         self.base: Ints = outside.sum(axis=1)  # counts of every example under the empty head
         self.change: list[Ints] = [said - outside for said in inside]  # by what a literal changes them
@@ -153,11 +152,11 @@ class SubsetValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        self.weights, truth, covered, assigned = distinct_examples(world)
+        self.weights, truth, covered, is_set = distinct_examples(world)
         self.truth, self.covered = truth, covered
         absent = truth != 1  # an unknown label is never wrong
         unknown = truth > 1
-        open_cells = covered[:, None] & (assigned == -1)
+        open_cells = covered[:, None] & ~is_set
         free = ~covered[:, None] & absent
         self.absent = [_bits(absent[:, label]) for label in range(world.n_labels)]
         self.right: dict[LabelValue, int] = {
@@ -209,18 +208,18 @@ def valuation(world: World, objective: Objective) -> Valuation:
     return ExampleValuation(world, objective) if objective.averaging == "example" else LabelValuation(world, objective)
 
 
-def distinct_examples(world: World) -> tuple[list[int], Bytes, Bools, Ints8]:
-    """Merge examples that no head can tell apart; return their weights, truth, coverage and what is set."""
+def distinct_examples(world: World) -> tuple[list[int], Bytes, Bools, Bools]:
+    """Merge examples that no head can tell apart; return their weights, truth, coverage and which labels are set."""
     keep = world.weights > 0
     covered = world.covered[keep, None]
     # What a label was set to makes no difference, nor whether it is set where the rule does not apply.
-    is_set = np.where(covered & (world.assigned[keep] != -1), 0, -1)
+    is_set = covered & (world.assigned[keep] != -1)
     key = np.concatenate([covered, world.truth[keep], is_set], axis=1).astype(np.int8)
     unique, inverse = np.unique(key, axis=0, return_inverse=True)
     weights = np.zeros(len(unique), np.int64)
     np.add.at(weights, inverse.ravel(), world.weights[keep])
     n = world.n_labels
-    return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0].astype(bool), unique[:, n + 1 :]
+    return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0] == 1, unique[:, n + 1 :] == 1
 
 
 def _bits(mask: Bools) -> int:

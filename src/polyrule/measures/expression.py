@@ -21,7 +21,7 @@ from polyrule.arrays import Floats
 from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.association import root_of
-from polyrule.measures.base import Measure
+from polyrule.measures.base import Measure, divided
 from polyrule.measures.grammar import LONGEST, VARIABLES, Node, evaluate, kinds, tree
 from polyrule.measures.ratio import RatioMeasure
 
@@ -184,11 +184,6 @@ def _raise(x: Number, power: Fraction) -> Number:
     return math.pow(x, power)
 
 
-def _divide_arrays(x: Floats, y: Floats) -> Floats:
-    top, bottom = np.broadcast_arrays(x, y)
-    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
-
-
 def _raise_arrays(x: Floats, power: Fraction) -> Floats:
     return np.where((x == 0) & (power < 0), 0.0, x ** float(power))
 
@@ -196,7 +191,7 @@ def _raise_arrays(x: Floats, power: Fraction) -> Floats:
 _PLAIN: dict[str, Callable[..., Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "abs": abs}
 _EXACTLY = _PLAIN | {"/": _divide, "**": _raise, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
 _ON_ARRAYS = _PLAIN | {
-    "/": _divide_arrays,
+    "/": divided,
     "**": _raise_arrays,
     "sqrt": np.sqrt,
     "log": np.log,

@@ -87,33 +87,6 @@ class FastForm:
                 raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
-def _fast_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
-    measure = objective.measure
-    rho = (
-        None
-        if objective.lift.is_none
-        else tuple(
-            objective.lift.SCALE if size == 0 else objective.lift.steps(size, n_labels) for size in range(n_labels + 1)
-        )
-    )
-    if isinstance(measure, SubsetAccuracy):
-        if objective.scope != "head" or rho is not None:
-            return None
-        zero: Row = (0, 0, 0, 0, 0)
-        return FastForm("subset", zero, zero, "head", None, objective.max_head_size)
-    if not isinstance(measure, RatioMeasure):
-        return _traced_form(objective, n_labels, weight) or _counted_form(objective, n_labels, weight)
-    kind = _ratio_kind(objective, measure, lifted=rho is not None)
-    most = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
-    if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * most for row in measure.rows) >= LARGEST_SUM:
-        return None
-    if max(rho or (0,)) >= LARGEST_LIFT:
-        return None
-    if kind == "example" and max(measure.denominator) * n_labels >= 1 << 31:
-        return None
-    return FastForm(kind, measure.numerator, measure.denominator, objective.scope, rho, objective.max_head_size)
-
-
 def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
     """Return the form of a function that is known to compute a ratio, as long as its doubles are ordered like it."""
     measure = objective.measure
@@ -121,7 +94,7 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
         return None
     if measure.traced is None or weight * n_labels > measure.traced.largest_total:
         return None
-    found = _fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
+    found = replace(objective, measure=measure.traced.measure).fast_form(n_labels, weight)
     return None if found is None else replace(found, formula="ratio")
 
 
@@ -419,7 +392,30 @@ class Objective:
         >>> Objective("matthews", scope="all").fast_form(6) is None
         True
         """
-        return _fast_form(self, n_labels, weight)
+        measure = self.measure
+        rho = (
+            None
+            if self.lift.is_none
+            else tuple(
+                self.lift.SCALE if size == 0 else self.lift.steps(size, n_labels) for size in range(n_labels + 1)
+            )
+        )
+        if isinstance(measure, SubsetAccuracy):
+            if self.scope != "head" or rho is not None:
+                return None
+            zero: Row = (0, 0, 0, 0, 0)
+            return FastForm("subset", zero, zero, "head", None, self.max_head_size)
+        if not isinstance(measure, RatioMeasure):
+            return _traced_form(self, n_labels, weight) or _counted_form(self, n_labels, weight)
+        kind = _ratio_kind(self, measure, lifted=rho is not None)
+        most = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
+        if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * most for row in measure.rows) >= LARGEST_SUM:
+            return None
+        if max(rho or (0,)) >= LARGEST_LIFT:
+            return None
+        if kind == "example" and max(measure.denominator) * n_labels >= 1 << 31:
+            return None
+        return FastForm(kind, measure.numerator, measure.denominator, self.scope, rho, self.max_head_size)
 
     def __str__(self) -> str:
         parts = [self.measure.name, self.averaging, f"scope {self.scope}"]

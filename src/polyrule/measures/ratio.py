@@ -11,7 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
-from polyrule.measures.base import Counts, Measure
+from polyrule.measures.base import Counts, Measure, divided
 
 Row = tuple[int, int, int, int, int]
 
@@ -103,8 +103,7 @@ class RatioMeasure(Measure):
         bottom = sum(
             (b * x for b, x in zip(self.denominator[1:], counts, strict=True)), np.float64(self.denominator[0])
         )
-        top, bottom = np.broadcast_arrays(top, bottom)
-        return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
+        return divided(top, bottom)
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Take every count at the end where the ratio is larger; None if that differs from case to case."""
