@@ -9,7 +9,8 @@ import pytest
 from polyrule import measures
 from polyrule.heads import World, evaluate, search
 from polyrule.measures import Objective
-from polyrule.measures.trial import Case, find_witness
+from polyrule.measures.base import Case
+from polyrule.measures.trial import find_witness
 
 FIGURE = World.from_text(covered="0110 1100 1000")
 FIGURE_VALUES = {

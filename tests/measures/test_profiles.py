@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from polyrule import measures
+from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, head_value
 from polyrule.measures.profiles import LABELS, Profiles, complete_sizes, label_profiles, profile_batches
 from polyrule.measures.small_worlds import Batch, head_values, heads_over, usable_heads
-from polyrule.measures.trial import Case, Trial, as_head, extent, find_witness
+from polyrule.measures.trial import Trial, as_head, extent, find_witness
 
 
 def profile_of(truth, covered, assigned):

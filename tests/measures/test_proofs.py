@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.measures.random_expressions import STORED, expressions
 
 from polyrule import measures
+from polyrule.measures.base import Case
 from polyrule.measures.definition import head_value
 from polyrule.measures.grammar import tree
 from polyrule.measures.proofs import known_proof, recheck, settle
@@ -23,7 +24,7 @@ from polyrule.measures.proofs.lemmas import cases, find, holds
 from polyrule.measures.proofs.normal_form import is_monotone, one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, Polynomial, effort, spend
 from polyrule.measures.proofs.prove import certified, order_of
-from polyrule.measures.trial import Case, find_witness
+from polyrule.measures.trial import find_witness
 
 RECORDS = json.loads(STORED.read_text(encoding="utf-8"))
 HAS_Z3 = importlib.util.find_spec("z3") is not None

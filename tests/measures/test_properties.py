@@ -11,7 +11,8 @@ import pytest
 from polyrule import measures
 from polyrule.errors import OptionError
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, RatioMeasure
-from polyrule.measures.trial import Case, find_witness
+from polyrule.measures.base import Case
+from polyrule.measures.trial import find_witness
 
 EXTRA = [
     RatioMeasure("tp - fp", (0, 1, -1, 0, 0), (1, 0, 0, 0, 0)),

@@ -14,10 +14,11 @@ from polyrule.heads.ratio_search import LinearForm, SizeForm, linear_form, searc
 from polyrule.heads.single_literals import alike_values, search_alike, search_decomposable, search_subset
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
+from polyrule.measures.base import Case
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import SEARCHES, Objective
 from polyrule.measures.properties import Properties, prove
-from polyrule.measures.trial import Case, find_witness
+from polyrule.measures.trial import find_witness
 
 Form = LinearForm | SizeForm | None
 

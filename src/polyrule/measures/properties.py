@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import Measure, SubsetAccuracy
+from polyrule.measures.base import Case, Measure, SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs import Proof, exchange, known_proof
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.small_worlds import Witness
-from polyrule.measures.trial import Case, extent, find_witness
+from polyrule.measures.trial import extent, find_witness
 
 TP, FP, TN, FN = 1, 2, 3, 4
 

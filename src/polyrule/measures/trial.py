@@ -13,8 +13,7 @@ from itertools import chain
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints8
-from polyrule.errors import OptionError
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
+from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
 from polyrule.measures.small_worlds import (
@@ -31,31 +30,6 @@ from polyrule.measures.small_worlds import (
 )
 
 CLOSE = 1e-11  # doubles of equal values in worlds this small differ by less (relatively), unequal values by more
-
-
-@dataclass(frozen=True)
-class Case:
-    """What a claim is about: a measure, with what is counted, which literals heads may hold, and whether some are set.
-
-    `lopsided` says whether of some label only one of the two literals is allowed.
-    """
-
-    measure: Measure
-    averaging: str = "micro"
-    scope: str = "head"
-    negative: bool = True
-    nothing_set: bool = True
-    lopsided: bool = False
-
-    def __post_init__(self) -> None:
-        for name, given, known in (("averaging", self.averaging, AVERAGINGS), ("scope", self.scope, SCOPES)):
-            if given not in known:
-                raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-
-    @property
-    def by_profiles(self) -> bool:
-        """Whether a world matters only through its labels' counts."""
-        return self.averaging == "micro" and not isinstance(self.measure, SubsetAccuracy)
 
 
 def find_witness(

@@ -14,7 +14,7 @@ from functools import lru_cache, reduce
 from typing import Any
 
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import Measure
+from polyrule.measures.base import Case, Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node, tree
 from polyrule.measures.proofs import smt
@@ -23,7 +23,7 @@ from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, effort
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.small_worlds import Witness
-from polyrule.measures.trial import Case, Trial, find_witness
+from polyrule.measures.trial import Trial, find_witness
 
 # Worlds to look at: small ones first, then random large ones, and after z3 all up to a larger size.
 QUICK, LARGE, THOROUGH = 2_000, 40_000, 100_000
