@@ -23,8 +23,9 @@ from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
 from polyrule.kernels.cuts import Batch
 from polyrule.kernels.singles import LiteralValues, lowered
-from polyrule.kernels.state import UNSET, TrainingState
+from polyrule.kernels.state import TrainingState
 from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
+from polyrule.measures.definition import UNSET
 from polyrule.model.rule import Condition
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.kernels.engine import Candidate, Outcome, who_stays
-
-UNSET = -1
+from polyrule.measures.definition import UNSET
 
 
 class TrainingState:

@@ -193,14 +193,11 @@ class CountedEngine(Growth[CountedNode]):
 
     # -- counting --------------------------------------------------------------------------------------------------
 
-    def _count(self, body: Body, without: Body = (), layout: Layout | None = None) -> Counts:
+    def _count(self, body: Body, without: Range | Members | None = None, layout: Layout | None = None) -> Counts:
         self._look_at_the_clock()
-        excluded = without[0] if without else None
         # a label that nobody has set is never found set
         occurring = tuple(15 if was_set else 3 for was_set in self._ever_set)
-        return self.counter.ask(
-            CountRows(body, layout or self._layout, self._usual, excluded, self.compiled, occurring)
-        )
+        return self.counter.ask(CountRows(body, layout or self._layout, self._usual, without, self.compiled, occurring))
 
     def _whole(self) -> Counts:
         """Counts of the empty body, kept between rules."""
@@ -227,7 +224,7 @@ class CountedEngine(Growth[CountedNode]):
             if parent is None or 2 * node.weight <= parent.weight:
                 node.counts = self._count(node.coded)
             else:
-                node.counts = self._counts(parent) - self._count(parent.coded, node.coded[-1:])
+                node.counts = self._counts(parent) - self._count(parent.coded, node.coded[-1])
         return node.counts
 
     def _totals(self) -> Ints:

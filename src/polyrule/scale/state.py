@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ class BlockState:
         left = ~self.set[rows]
         if not negative:
             left &= self.block.truth[rows]
-        keep = self.xp.asarray(_bits(tuple(range(self.labels)), left.shape[1]) & ~_bits(filled, left.shape[1]))
+        keep = self.xp.asarray(label_bits(range(self.labels), left.shape[1]) & ~label_bits(filled, left.shape[1]))
         return (left & keep).any(axis=1)
 
     def _apply(self, step: Step) -> None:
@@ -120,9 +121,9 @@ class BlockState:
         filled = tuple(range(self.labels)) if step.full else head
         still_open = self.open_rows(rows, filled, step.negative) if step.stay == "open" else None
         unset = ~self.set[rows]
-        present = self.xp.asarray(_bits(tuple(label for label, value in step.head if value), words))
+        present = self.xp.asarray(label_bits((label for label, value in step.head if value), words))
         self.value[rows] |= unset & present
-        self.set[rows] |= self.xp.asarray(_bits(filled, words))
+        self.set[rows] |= self.xp.asarray(label_bits(filled, words))
         if step.stay == "none":
             self.working[rows] = False
         elif still_open is not None:
@@ -131,7 +132,8 @@ class BlockState:
         self.version += 1
 
 
-def _bits(labels: tuple[int, ...], words: int) -> Any:
+def label_bits(labels: Iterable[int], words: int) -> Any:
+    """Return labels as bits of so many words."""
     out = np.zeros(words, dtype=np.uint64)
     for label in labels:
         out[label // WORD] |= np.uint64(1 << (label % WORD))
