@@ -242,7 +242,7 @@ def test_an_interrupt_costs_the_proof_and_not_the_model(monkeypatch: pytest.Monk
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyrule.measures.objective.known_proof", interrupted)
+    monkeypatch.setattr("polyrule.measures.objective.proof_for", interrupted)
     assert measures.Objective("tp**2 / (tp + fp)**2").proof() is None
 
 

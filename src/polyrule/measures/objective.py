@@ -6,20 +6,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, log
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from polyrule.errors import OptionError
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
+from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.proofs import known_proof
+from polyrule.measures.properties import Properties, proof_for
 from polyrule.measures.ratio import RatioMeasure, Row
-
-if TYPE_CHECKING:
-    from polyrule.measures.properties import Properties
-
 
 #: Numerators and denominators below this have cross products, and sums of a few of them, that fit 128-bit integers.
 LARGEST_SUM = 1 << 60
@@ -368,16 +364,11 @@ class Objective:
         >>> Objective("tp**2 / (tp + fp)**2").proof()["lemma"], Objective("f1").proof()
         ('between', None)
         """
-        measure = self.measure
-        if not isinstance(measure, ExpressionMeasure) or not measure.exact or self.averaging != "micro":
-            return None
-        if self.scope == "full" or (self.scope == "all" and not measure.variables <= {"tp", "fp"}):
-            return None
         with suppress(KeyboardInterrupt):
             for nothing_set in (False, True):
-                proof = known_proof(measure, nothing_set, self.negative)
+                proof = proof_for(Case(self.measure, self.averaging, self.scope, self.negative, nothing_set))
                 if proof is not None:
-                    return proof.to_dict(measure)
+                    return proof.to_dict(self.measure)
         return None
 
     def fast_form(self, n_labels: int, weight: int = 0) -> FastForm | None:

@@ -231,18 +231,27 @@ def _association(case: Case) -> Verdict | None:
     return None
 
 
+def _exchange(case: Case) -> Verdict | None:
+    measure = case.measure
+    if not isinstance(measure, ExpressionMeasure) or (case.averaging, case.scope) != ("micro", "full"):
+        return None
+    reason = "only TP depends on the head, and the value is monotone in TP"
+    return Verdict("anti-monotone", "F", reason) if measure.exact and exchange(measure) else None
+
+
 def _by_lemma(case: Case) -> Verdict | None:
-    """What a machine proved, for expressions whose values are exact."""
+    proof = proof_for(case)
+    return None if proof is None else Verdict(proof.kind, "L", proof.reason)
+
+
+def proof_for(case: Case) -> Proof | None:
+    """Return what a machine proved about expressions whose values are exact, where the head's labels alone count."""
     measure = case.measure
     if not isinstance(measure, ExpressionMeasure) or not measure.exact or case.averaging != "micro":
         return None
-    if case.scope == "full":
-        reason = "only TP depends on the head, and the value is monotone in TP"
-        return Verdict("anti-monotone", "F", reason) if exchange(measure) else None
-    if case.scope == "all" and not measure.variables <= {"tp", "fp"}:
+    if case.scope == "full" or (case.scope == "all" and not measure.variables <= {"tp", "fp"}):
         return None  # labels outside the head count, as TN and FN
-    proof = known_proof(measure, case.nothing_set, case.negative and not case.lopsided)
-    return None if proof is None else Verdict(proof.kind, "L", proof.reason)
+    return known_proof(measure, case.nothing_set, case.negative and not case.lopsided)
 
 
 #: Linear over linear in TP and FN, with a positive denominator, where TP + FP and TN + FN are the same for all.
@@ -258,6 +267,7 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _m_estimate,
     _fixed_positives,
     _association,
+    _exchange,
     _by_lemma,
 )
 

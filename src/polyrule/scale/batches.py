@@ -84,7 +84,7 @@ def equality_batch(
     def ranges(index: int) -> Range:
         return Range(column, int(values[index]), int(values[index]))
 
-    return batch_of(border, Counts(counts.kinds[values], counts.weight[values]), ranges, condition)
+    return batch_of(border, counts.at(values), ranges, condition)
 
 
 def whole_batch(counts: Counts) -> CountedBatch:

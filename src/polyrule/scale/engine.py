@@ -240,8 +240,7 @@ class CountedEngine(Growth[CountedNode]):
 
     def _column(self, counts: Counts, position: int) -> Counts:
         starts = self._layout.starts
-        rows = slice(int(starts[position]), int(starts[position + 1]))
-        return Counts(counts.kinds[rows], counts.weight[rows])
+        return counts.at(slice(int(starts[position]), int(starts[position + 1])))
 
     # -- search ----------------------------------------------------------------------------------------------------
 

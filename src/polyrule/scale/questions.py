@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.arrays import Ints
 from polyrule.native import native
-from polyrule.scale.coded import KINDS, Body, Counts, Layout, Members, Range
+from polyrule.scale.coded import Body, Counts, Layout, Members, Range
 from polyrule.scale.gpu_count import count_on_device
 from polyrule.scale.state import BlockState
 
@@ -48,8 +48,7 @@ class CountRows:
             rows = rows[~state.satisfies(self.without, rows)]
         if state.xp is not np:
             return count_on_device(state, rows, self.layout, self.usual, self.occurring)
-        bins = int(self.layout.starts[-1])
-        counts = Counts(np.zeros((bins, self.layout.labels, KINDS), dtype=np.int64), np.zeros(bins, dtype=np.int64))
+        counts = Counts.zeros(int(self.layout.starts[-1]), self.layout.labels)
         if self.compiled and native is not None:
             _count_compiled(state, rows, self.layout, self.usual, counts)
         else:
@@ -132,16 +131,9 @@ class Weight:
 
 def _count_plainly(state: BlockState, rows: Any, layout: Layout, counts: Counts) -> None:
     """Count with NumPy, without tricks."""
-    weights = state.weights(rows)
-    kind = [
-        state.bit(state.block.truth, label, rows) + 2 * state.bit(state.set, label, rows)
-        for label in range(layout.labels)
-    ]
+    kinds, weights = state.kinds(rows), state.weights(rows)
     for column, start in zip(layout.columns, layout.starts, strict=False):
-        bins = start + state.codes(column, rows)
-        np.add.at(counts.weight, bins, weights)
-        for label in range(layout.labels):
-            np.add.at(counts.kinds, (bins, label, kind[label]), weights)
+        counts.add_rows(start + state.codes(column, rows), kinds, weights)
 
 
 def _count_compiled(state: BlockState, rows: Any, layout: Layout, usual: tuple[int, ...], counts: Counts) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -40,11 +39,11 @@ class Inner:
     def __add__(self, other: Inner) -> Inner:
         values = np.concatenate([self.values, other.values])
         distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
-        kinds = np.zeros((len(distinct), *self.counts.kinds.shape[1:]), dtype=np.int64)
-        weight = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(kinds, place, np.concatenate([self.counts.kinds, other.counts.kinds]))
-        np.add.at(weight, place, np.concatenate([self.counts.weight, other.counts.weight]))
-        return Inner(distinct, np.concatenate([self.codes, other.codes])[first], Counts(kinds, weight))
+        both = self.counts.followed_by(other.counts)
+        counts = Counts.zeros(len(distinct), both.kinds.shape[1])
+        np.add.at(counts.kinds, place, both.kinds)
+        np.add.at(counts.weight, place, both.weight)
+        return Inner(distinct, np.concatenate([self.codes, other.codes])[first], counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +66,9 @@ class LookInside:
         distinct, first, place = np.unique(
             on_host(state.block.values[self.column][rows]), return_index=True, return_inverse=True
         )
-        weights = on_host(state.weights(rows))
-        kinds = np.zeros((len(distinct), state.labels, KINDS), dtype=np.int64)
-        weight = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(weight, place, weights)
-        for label in range(state.labels):
-            kind = on_host(state.bit(state.block.truth, label, rows) + 2 * state.bit(state.set, label, rows))
-            where: Any = place, label, kind
-            np.add.at(kinds, where, weights)
-        return Inner(distinct, codes[first], Counts(kinds, weight))
+        counts = Counts.zeros(len(distinct), state.labels)
+        counts.add_rows(place, map(on_host, state.kinds(rows)), on_host(state.weights(rows)))
+        return Inner(distinct, codes[first], counts)
 
 
 @dataclass(frozen=True)
@@ -196,10 +189,9 @@ class RefiningEngine(CountedEngine):
 def _steps(counts: Counts, bins: int, opened: Ints, inner: Inner | None) -> Inner:
     """Return the covered bins in ascending order, those that were opened value by value; the others have no value."""
     closed = np.setdiff1d(np.flatnonzero(counts.weight[:bins] > 0), opened)
-    values, codes = np.full(len(closed), np.nan), closed
-    kinds, weight = counts.kinds[closed], counts.weight[closed]
+    values, codes, covered = np.full(len(closed), np.nan), closed, counts.at(closed)
     if inner is not None:
         values, codes = np.concatenate([values, inner.values]), np.concatenate([codes, inner.codes])
-        kinds, weight = np.concatenate([kinds, inner.counts.kinds]), np.concatenate([weight, inner.counts.weight])
+        covered = covered.followed_by(inner.counts)
     order = np.lexsort([values, codes])
-    return Inner(values[order], codes[order], Counts(kinds[order], weight[order]))
+    return Inner(values[order], codes[order], covered.at(order))

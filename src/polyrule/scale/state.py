@@ -90,6 +90,10 @@ class BlockState:
         shifted = words[rows, label // WORD] >> np.uint64(label % WORD)
         return (shifted & np.uint64(1)).astype(np.uint8)
 
+    def kinds(self, rows: Any) -> list[Any]:
+        """Kind of each of the rows, label by label."""
+        return [self.bit(self.block.truth, k, rows) + 2 * self.bit(self.set, k, rows) for k in range(self.labels)]
+
     def weigh(self, rows: Any) -> int:
         """Weight of some rows."""
         return len(rows) if self.block.weights is None else int(self.block.weights[rows].sum())
