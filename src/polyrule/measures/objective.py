@@ -364,6 +364,8 @@ class Objective:
         >>> Objective("tp**2 / (tp + fp)**2").proof()["lemma"], Objective("f1").proof()
         ('between', None)
         """
+        if not isinstance(self.measure, ExpressionMeasure):
+            return None
         with suppress(KeyboardInterrupt):
             for nothing_set in (False, True):
                 proof = proof_for(Case(self.measure, self.averaging, self.scope, self.negative, nothing_set))
