@@ -9,7 +9,8 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads import LabelCounts
-from polyrule.measures import FastForm, Measure, Objective, get
+from polyrule.measures import FastForm, Lift, Measure, Objective, RatioMeasure
+from polyrule.measures.objective import HAMMING
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def ratio_bounds(counts: LabelCounts, weight: int, form: FastForm, allowed: Bool
         best = _dinkelbach(counts, form, usable)
     if form.rho is None:
         return np.asarray(best)
-    lifts = np.array(form.rho[1:], dtype=np.float64) / 2**30
+    lifts = np.array(form.rho[1:], dtype=np.float64) / Lift.SCALE
     return np.asarray(np.maximum(best * lifts.max(), best * lifts.min()))
 
 
@@ -85,9 +86,11 @@ def is_example_hamming(objective: Objective) -> bool:
 
     >>> is_example_hamming(Objective("hamming", averaging="example")), is_example_hamming(Objective("hamming"))
     (True, False)
+    >>> is_example_hamming(Objective("(tp+tn) / (tp+fp+tn+fn)", averaging="example"))
+    True
     """
     plain = objective.averaging == "example" and objective.scope == "head" and objective.lift.is_none
-    return plain and objective.measure == get("hamming")
+    return plain and isinstance(objective.measure, RatioMeasure) and objective.measure.rows == HAMMING
 
 
 def hamming_bounds(counts: LabelCounts, open_weight: Ints, total: int, allowed: Bools) -> Bounds:

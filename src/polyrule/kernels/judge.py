@@ -68,14 +68,14 @@ class Judge:
         weighted = np.stack([state.truth == 0, state.truth == 1], axis=2) * state.weights[:, None, None]
         self._any_state = weighted * state.working[:, None, None]
         self._unset = self._any_state * (state.assigned == UNSET)[:, :, None]
-        self._total = self._any_state.sum(axis=0)
+        self.total = self._any_state.sum(axis=0)
         self._working_rows = np.flatnonzero(state.working)
         self._working_weight = state.remaining
 
     def counts(self, batch: Batch) -> LabelCounts:
         """Label counts of every candidate."""
         covered = batch.sums(self._any_state)
-        return LabelCounts.of(batch.sums(self._unset), covered, self._total - covered)
+        return LabelCounts.of(batch.sums(self._unset), covered, self.total - covered)
 
     def best(
         self, batch: Batch, allowed: Bools, skip: Bools | None = None, floor: Verdict | None = None

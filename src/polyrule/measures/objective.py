@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from polyrule.errors import OptionError
 from polyrule.measures.association import SPECS, Association, MEstimate
 from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
-from polyrule.measures.catalogue import get
+from polyrule.measures.catalogue import get, hamming
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.properties import Properties, proof_for
@@ -22,7 +22,7 @@ LARGEST_SUM = 1 << 60
 #: A lift in steps of 2**-30 below this may be multiplied in, too.
 LARGEST_LIFT = 1 << 36
 
-HAMMING: tuple[Row, Row] = ((0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
+HAMMING = hamming().rows
 
 KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
 FORMULAS = ("", "m_estimate", *SPECS, "function", "ratio")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
-from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
@@ -23,7 +22,7 @@ from polyrule.scale.coded import LABEL_CODES, Body, Border, Counts, Layout, Memb
 from polyrule.scale.counter import Counter
 from polyrule.scale.judge import ColumnViews, CountedBatch, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
-from polyrule.store.bins import Bins
+from polyrule.store.packed import Packed
 
 #: Most bytes of one table of counts; where all columns take more, they are searched range by range.
 LARGEST_TABLE = 4 << 30
@@ -68,10 +67,7 @@ class CountedEngine(Growth[CountedNode]):
     >>> from polyrule.store import pack_table
     >>> table, truth = Table.from_array([[1.0], [2.0], [3.0]]), np.array([[1, 0], [1, 0], [0, 1]])
     >>> packed = pack_table(table, truth, None, ("a", "b"))
-    >>> engine = CountedEngine(
-    ...     LocalCounter(packed), packed.features, packed.bins, 2, Objective("f0.5"), GrowOptions()
-    ... )
-    >>> engine.grow().body
+    >>> CountedEngine(LocalCounter(packed), packed, Objective("f0.5"), GrowOptions()).grow().body
     (NumericCondition(feature=0, op='<=', threshold=2.5),)
     """
 
@@ -80,19 +76,17 @@ class CountedEngine(Growth[CountedNode]):
     def __init__(
         self,
         counter: Counter,
-        features: tuple[Feature, ...],
-        bins: tuple[Bins, ...],
-        labels: int,
+        packed: Packed,
         objective: Objective,
         options: GrowOptions,
         compiled: bool = True,
     ) -> None:
+        labels = len(packed.label_names)
         judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
         super().__init__(labels, objective, options, judge)
         self._judge: CountedJudge = judge
         self.counter = counter
-        self.features = features
-        self.bins = bins
+        self.features, self.bins = packed.features, packed.bins
         self.compiled = compiled and native is not None
         self._can_decide = self.compiled or counter.decides
         self.total = int(counter.ask(Weight()))
@@ -100,7 +94,7 @@ class CountedEngine(Growth[CountedNode]):
             raise DataError("the weights sum to 2**53 or more; divide them by a common factor and pack the data again")
         self.remaining = self.total
         self._root: Counts | None = None
-        self._lay_out(Layout.of(bins, labels, tuple(range(len(features)))))
+        self._lay_out(Layout.of(self.bins, labels, tuple(range(len(self.features)))))
         self._usual = (0,) * labels
         self._ever_set = np.zeros(labels, dtype=bool)
         self._weights: dict[Layout, Any] = {}

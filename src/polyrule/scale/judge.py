@@ -74,13 +74,8 @@ class CountedJudge(Judge):
 
     def update(self, total: Ints, working_weight: int) -> None:
         """Take note of the working set: (labels, absent or present) and its weight."""
-        self._total = total
+        self.total = total
         self._working_weight = working_weight
-
-    @property
-    def total(self) -> Ints:
-        """The working set: (labels, absent or present)."""
-        return np.asarray(self._total)
 
     def fast_measure(self, allowed: Bools) -> RatioMeasure | None:
         """What values single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
@@ -92,10 +87,10 @@ class CountedJudge(Judge):
 
     def counts(self, batch: Any) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts.of(batch.unset, batch.covered, self._total - batch.covered)
+        return LabelCounts.of(batch.unset, batch.covered, self.total - batch.covered)
 
     def _world(self, batch: Any, index: int, allowed: Bools) -> World:
-        return World.from_counts(batch.unset[index], batch.covered[index], self._total, self._working_weight, allowed)
+        return World.from_counts(batch.unset[index], batch.covered[index], self.total, self._working_weight, allowed)
 
     def ends_growth(self) -> bool:
         """Say no: that takes rows."""
@@ -111,7 +106,7 @@ class CountedJudge(Judge):
         usable = allowed & (unset > 0)
         if not usable.any():
             return None
-        right = np.where(usable, unset + (self._total - batch.covered[index])[:, :1], -1)
+        right = np.where(usable, unset + (self.total - batch.covered[index])[:, :1], -1)
         best = int(right.max())
         tied = tuple((int(label), int(value)) for label, value in np.argwhere(right == best))
         agreed = self._agree(batch.body(index), tied) if len(tied) > 1 else np.array([[best]])
