@@ -106,8 +106,7 @@ def divided(top: Any, bottom: Any) -> Floats:
     >>> divided(np.array([1.0, 2.0]), np.array([4.0, 0.0]))
     array([0.25, 0.  ])
     """
-    top, bottom = np.broadcast_arrays(top, bottom)
-    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
+    return np.asarray(np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom != 0))
 
 
 class MeasureInUnits(Measure):
