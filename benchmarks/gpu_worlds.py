@@ -21,7 +21,7 @@ MEASURES = ("f0.5", "precision", "recall", "hamming", "jaccard", "laplace")
 
 
 def engine(counter, packed: Packed, objective: Objective, options: GrowOptions, **more) -> CountedEngine:
-    return CountedEngine(counter, packed.features, packed.bins, len(packed.label_names), objective, options, **more)
+    return CountedEngine(counter, packed, objective, options, **more)
 
 
 def check(worlds: int, seconds: float, seed: int, processes: int) -> dict:

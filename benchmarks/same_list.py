@@ -85,8 +85,7 @@ def answers(client: Client, seed: list[int]) -> tuple[list[Any], list[list[Any]]
         packed = pack_table(table, truth, weights, names, 255, -(-len(table) // blocks))
         remote = DaskCounter(client, partial(spread, client, packed))
         for counter, compiled in [(LocalCounter(packed, 3), True), (LocalCounter(packed), False), (remote, True)]:
-            about = packed.features, packed.bins, len(names), objective, options
-            lists.append(learn(CountedEngine(counter, *about, compiled=compiled), 3, commit))
+            lists.append(learn(CountedEngine(counter, packed, objective, options, compiled), 3, commit))
     return expected, lists
 
 

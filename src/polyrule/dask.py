@@ -66,10 +66,8 @@ class _OnCluster:
             raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
         if not isinstance(X, Store):
             given = self.client or default_client(), X, y, bins, values, label_names, sample_weight
-            X = again(lambda: pack_collections(*given))
-        elif sample_weight is not None:
-            raise OptionError("a store brings its own weights; leave out sample_weight")
-        training: TrainingData = self._plain._read_training(self, X, None, None, None)
+            X, y, sample_weight, label_names = again(lambda: pack_collections(*given)), None, None, None
+        training: TrainingData = self._plain._read_training(self, X, y, sample_weight, label_names)
         return training
 
     def _how_packed(self) -> tuple[int, bool]:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from polyrule.errors import OptionError
 from polyrule.heads import World, search
 from polyrule.heads.bounding import bound_heads
-from polyrule.heads.search import chosen_search
 from polyrule.measures import Objective
 
 MEASURES = (
@@ -105,7 +104,9 @@ def test_the_bound_is_close_on_many_labels() -> None:
 
 def test_exact_searches_need_no_bound() -> None:
     world = World.from_text(covered="011 110", uncovered="100")
-    assert chosen_search(world, Objective("f1", effort=1)) == "decomposable"
+    found = search(world, Objective("f1", effort=1))
+    assert found is not None
+    assert found.strategy == "decomposable"
     assert bound_heads(world, Objective("f1", effort=1), Fraction(1)) is None
 
 

@@ -9,6 +9,7 @@ import pytest
 from polyrule import measures
 from polyrule.heads import World, evaluate, search
 from polyrule.measures import Objective
+from polyrule.measures.base import Case
 from polyrule.measures.trial import find_witness
 
 FIGURE = World.from_text(covered="0110 1100 1000")
@@ -99,6 +100,6 @@ def test_counterexamples_of_the_table(measure, averaging, scope, covered, uncove
 
 
 def test_recall_is_decomposable_only_because_literals_need_a_true_positive():
-    assert find_witness(measures.recall(), "micro", "head", "decomposable", min_tp=1)[0] is None
-    witness, _ = find_witness(measures.recall(), "micro", "head", "decomposable", min_tp=0)
+    assert find_witness(Case(measures.recall()), "decomposable", min_tp=1)[0] is None
+    witness, _ = find_witness(Case(measures.recall()), "decomposable", min_tp=0)
     assert str(witness) == "covered 01: {2}=1, {1}=0 but {1,2}=1" or witness.values[-1] == 1

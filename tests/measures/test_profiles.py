@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from polyrule import measures
+from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, head_value
 from polyrule.measures.profiles import LABELS, Profiles, complete_sizes, label_profiles, profile_batches
-from polyrule.measures.small_worlds import Batch, heads_over, profile_values, usable_heads
+from polyrule.measures.small_worlds import Batch, head_values, heads_over, usable_heads
 from polyrule.measures.trial import Trial, as_head, extent, find_witness
 
 
@@ -49,7 +50,7 @@ def test_profiles_have_the_values_of_their_matrices(scope, nothing_set):
     for worlds in list(profile_batches(3000, nothing_set, scope))[::4]:
         heads = heads_over(worlds.n_labels, True)
         usable = usable_heads(worlds, heads)
-        values = profile_values(measure, scope, worlds, heads, usable)
+        values = head_values(measure, "micro", scope, worlds, heads, usable)
         for world in range(0, len(worlds), 401):
             batch = worlds.matrices(world)
             assert isinstance(batch, Batch)
@@ -70,7 +71,7 @@ def test_the_stated_size_is_complete():
         small = [w for w in worlds if w.n_labels <= max(LABELS)][: len(worlds)]
         seen = sum(len(w) for w in small if (w.open + w.closed)[0, 0].sum() + w.outside[0, 0].sum() <= examples)
         assert seen >= count
-    assert "all with up to 3 labels and 5 examples" in extent(measures.matthews(), "micro", "head", True, 4000)
+    assert "all with up to 3 labels and 5 examples" in extent(Case(measures.matthews()), 4000)
     assert len(label_profiles(2, 1, True, "head")) == 6
     assert len(label_profiles(2, 1, False, "head")) == 12
 
@@ -80,16 +81,15 @@ def test_profiles_alone_find_what_matrices_missed(measure, inside, outside):
     """The two worlds that refute correlations with both signs are found by enumerating their size."""
     from polyrule.measures.profiles import _complete, _profiles
 
-    trial = Trial(measures.get(measure), "micro", "head", "anti-monotone", True, 1)
+    trial = Trial(Case(measures.get(measure)), "anti-monotone")
     rows = _complete(3, inside, outside, True, "head")
     found = (trial.run(_profiles(rows[start : start + 2048])) for start in range(0, len(rows), 2048))
     assert any(witness is not None for witness in found)
 
 
 def test_large_worlds_are_shown_with_repetitions():
-    witness, _ = find_witness(
-        measures.get("tn*tp/(tp+fn)**2"), "micro", "head", "anti-monotone", True, False, 40_000, large=True
-    )
+    case = Case(measures.get("tn*tp/(tp+fn)**2"), nothing_set=False)
+    witness, _ = find_witness(case, "anti-monotone", 40_000, large=True)
     assert witness is not None
     assert len(witness.covered) <= 12 or "×" in str(witness)
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.measures.random_expressions import STORED, expressions
 
 from polyrule import measures
+from polyrule.measures.base import Case
 from polyrule.measures.definition import head_value
 from polyrule.measures.grammar import tree
 from polyrule.measures.proofs import known_proof, recheck, settle
@@ -60,7 +61,7 @@ def test_stored_verdicts_hold(record):
         assert proof["kind"] == record["verdict"]
         if proof["by"] == "certificate":
             assert recheck(measure, proof) == []
-        assert find_witness(measure, "micro", "head", proof["kind"], True, False, 150)[0] is None
+        assert find_witness(Case(measure, nothing_set=False), proof["kind"], 150)[0] is None
     elif record["verdict"] == "neither":
         world = record["world"]
         truth = [[int(x) for x in row] for row in world["truth"]]
@@ -103,8 +104,8 @@ def test_certificates_are_found_checked_and_true(expression, kind):
     assert (proof.kind, proof.certificate is not None) == (kind, True)
     stored = json.loads(json.dumps(proof.to_dict(measure)))
     assert recheck(measure, stored) == []
-    assert find_witness(measure, "micro", "head", kind, True, False, 500)[0] is None
-    assert find_witness(measure, "micro", "head", kind, True, True, 500)[0] is None
+    assert find_witness(Case(measure, nothing_set=False), kind, 500)[0] is None
+    assert find_witness(Case(measure), kind, 500)[0] is None
 
 
 def test_margins_help_while_nothing_is_set():
@@ -241,7 +242,7 @@ def test_an_interrupt_costs_the_proof_and_not_the_model(monkeypatch: pytest.Monk
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyrule.measures.objective.known_proof", interrupted)
+    monkeypatch.setattr("polyrule.measures.objective.proof_for", interrupted)
     assert measures.Objective("tp**2 / (tp + fp)**2").proof() is None
 
 

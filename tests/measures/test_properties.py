@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from polyrule import measures
 from polyrule.errors import OptionError
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, RatioMeasure
+from polyrule.measures.base import Case
 from polyrule.measures.trial import find_witness
 
 EXTRA = [
@@ -69,7 +71,7 @@ def test_the_table_is_complete():
 def test_brute_force_agrees_with_every_verdict(measure, scope, nothing_set):
     for averaging in AVERAGINGS:
         for negative in (True, False):
-            case = (measure, averaging, scope)
+            case = Case(measure, averaging, scope, negative, nothing_set)
             p = measure.properties(averaging, scope, negative, nothing_set)
             if p.kind == "neither":
                 assert p.witness is not None
@@ -78,12 +80,12 @@ def test_brute_force_agrees_with_every_verdict(measure, scope, nothing_set):
                 assert fallen < low <= top
                 continue
             claim = "decomposable" if p.kind == "decomposable" else "anti-monotone"
-            witness, worlds = find_witness(*case, claim, negative, nothing_set, budget=500)
+            witness, worlds = find_witness(case, claim, budget=500)
             assert witness is None, f"{p} is refuted by {witness}"
             assert worlds >= 500
             # What is proved with labels set must hold before any is set, too.
             if not nothing_set:
-                assert find_witness(*case, claim, negative, True, budget=150)[0] is None
+                assert find_witness(replace(case, nothing_set=True), claim, budget=150)[0] is None
 
 
 @pytest.mark.parametrize(

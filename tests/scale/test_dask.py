@@ -159,7 +159,7 @@ def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int, membe
     learn_both(counted(packed, counter, objective, options), reference, problem.seed, rounds=3)
 
 
-def test_mistakes_are_told(client) -> None:
+def test_mistakes_are_told(client, tmp_path) -> None:
     X, Y = world(50)
     learner = polyrule.dask.RuleListClassifier(client)
     with pytest.raises(DataError, match="fits a dask frame or array X with its labels y"):
@@ -172,6 +172,11 @@ def test_mistakes_are_told(client) -> None:
         polyrule.dask.RuleListClassifier(client, device="cuda").fit(
             dd.from_pandas(X, npartitions=2), dd.from_pandas(Y, npartitions=2)
         )
+    store = pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r")
+    given = {"y": Y, "sample_weight": np.ones(50), "label_names": ["p", "q", "r"]}
+    for name, own in given.items():
+        with pytest.raises(DataError, match=f"a store brings its own labels and weights; leave out {name}"):
+            learner.fit(store, **{name: own})
     assert polyrule.dask.RuleListClassifier(client, max_rules=3).get_params()["max_rules"] == 3
 
 

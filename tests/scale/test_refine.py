@@ -23,7 +23,7 @@ WIDEST = 8
 
 def refining(problem: Problem, objective: Objective, options: GrowOptions, most: int, blocks: int) -> RefiningEngine:
     packed = packed_of(problem, blocks, most, keep_values=True)
-    return RefiningEngine(local(packed), packed.features, packed.bins, len(packed.label_names), objective, options)
+    return RefiningEngine(local(packed), packed, objective, options)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES[:6] + OBJECTIVES[7:9] + OBJECTIVES[12:15], ids=str)

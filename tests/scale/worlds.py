@@ -23,7 +23,7 @@ def packed_of(problem: Problem, blocks: int, max_bins: int = 255, keep_values: b
 
 
 def counted(packed: Packed, counter: Counter, objective: Objective, options: GrowOptions, **more) -> CountedEngine:
-    return CountedEngine(counter, packed.features, packed.bins, len(packed.label_names), objective, options, **more)
+    return CountedEngine(counter, packed, objective, options, **more)
 
 
 def assert_same(found: Candidate | None, expected: Candidate | None, same_body: bool = True) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.helpers import ok
@@ -113,4 +114,6 @@ def test_a_coded_table_is_a_table() -> None:
     coded, _, _ = unpack(pack_table(table, np.ones((30, 1), dtype=np.uint8), None, ("a",)))
     np.testing.assert_array_equal(np.asarray(coded), np.asarray(table))
     np.testing.assert_array_equal(np.asarray(coded[[3, 1]]), np.asarray(table[[3, 1]]))
+    with pytest.raises(ValueError, match="leave out copy=False"):
+        np.array(coded, copy=False)
     assert coded.values.dtype == np.uint8

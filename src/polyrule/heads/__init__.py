@@ -3,7 +3,8 @@
 from polyrule.heads.certificate import certify
 from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.search import best_head, check_search, search
-from polyrule.heads.world import HeadResult, LabelCounts, Node, World, evaluate
+from polyrule.heads.world import HeadResult, Node, World, evaluate
+from polyrule.measures.definition import LabelCounts
 
 __all__ = [
     "HeadResult",

@@ -42,10 +42,11 @@ def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction
     >>> bound_heads(world, Objective("m2", effort=3), Fraction(17, 18))
     Fraction(188889, 200000)
     """
-    space = HeadSpace.of(world, objective)
-    if objective.effort is None or chosen_search(world, objective) != "climb":
+    if objective.effort is None:
         return None
-    values = valuation(world, objective)
+    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+    if chosen_search(values, space) != "climb":
+        return None
     bound = Fraction(ceil(_bound(values, space, value) * 10**6), 10**6)
     return None if bound <= value else bound
 
@@ -61,10 +62,12 @@ def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
         )
     plain = getattr(bounds, "plain", bounds)  # without what only compares with a target
     ceiling = plain.limit((), 0, space.max_size, _ANY)
-    sums = _gain_sums(values, space)
     low, high = max(value, Fraction(0)), max(Fraction(ceiling), value)
-    if sums is None:
+    formula = formula_of_sums(values)
+    if formula is None:
         return high
+    assert isinstance(values, MicroValuation)
+    sums = _GainSums(values, space, formula)
     for _ in range(_LEVELS):
         middle = (low + high) / 2
         if sums.may_reach(float(middle)):
@@ -74,23 +77,15 @@ def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
     return high
 
 
-def _gain_sums(values: Valuation, space: HeadSpace) -> _GainSums | None:
-    formula, measure = formula_of_sums(values), values.objective.measure
-    if formula is None:
-        return None
-    assert isinstance(values, MicroValuation)
-    if isinstance(measure, MEstimate):
-        return _GainSums(values, space, "", float(measure.m))
-    return _GainSums(values, space, formula)
-
-
 class _GainSums:
     """The largest sums of gains over all heads, at the ends of intervals of x (of s, for the m-estimate)."""
 
-    def __init__(self, values: MicroValuation, space: HeadSpace, formula: str, m: float = 0.0) -> None:
-        self.formula, self.m, self.most = formula, m, space.max_size
+    def __init__(self, values: MicroValuation, space: HeadSpace, formula: str) -> None:
+        measure = values.objective.measure
+        self.formula, self.most = formula, space.max_size
+        self.m = float(measure.m) if isinstance(measure, MEstimate) else 0.0
         self.literals = Literals(values, space)
-        self.share = self.literals.x if formula else self.literals.s
+        self.share = self.literals.s if formula == "m_estimate" else self.literals.x
         ends = self.share[self.literals.usable]
         self.edges = np.linspace(ends.min(), ends.max(), _INTERVALS + 1)
 
@@ -116,7 +111,7 @@ class _GainSums:
 
     def _plain(self, level: float, edge: float) -> Floats:
         """Return the gain of every literal at an end, before the slope."""
-        if not self.formula:
+        if self.formula == "m_estimate":
             return np.asarray(self.literals.tp - level * self.literals.covered)
         return self.literals.gains(self.formula, level, edge)
 
@@ -132,5 +127,5 @@ class _GainSums:
                 best = np.partition(best, -self.most, axis=1)[:, -self.most :]
             largest = best.max(axis=1)
             taken = np.where(largest > 0, np.clip(best, 0, None).sum(axis=1), largest)  # no head is empty
-            sums.append(taken + self.m * (self.edges[ends] - level) * (not self.formula))
+            sums.append(taken + self.m * (self.edges[ends] - level))
         return np.asarray(np.maximum(*sums))

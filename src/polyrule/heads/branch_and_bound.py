@@ -35,8 +35,7 @@ class BranchAndBound:
     def __init__(self, space: HeadSpace, valuation: Valuation) -> None:
         self.space = space
         self.valuation = valuation
-        self.seen: dict[Head, tuple[Fraction | None, str]] = {}
-        self.best: tuple[Rank, Head] | None = None
+        self.found = Found()
         singles = {literal: self._try((literal,)) for literal in space.literals}
         # Promising labels first: good heads are found early, and bounds below the late labels are cheap and tight.
         self.labels = sorted(space.labels, key=lambda x: (max(singles[s] for s in space.choices[x]), -x), reverse=True)
@@ -61,25 +60,21 @@ class BranchAndBound:
     def run(self) -> Found:
         """Search the whole space."""
         self._branch((), 0, 0)
-        assert self.best is not None
-        return Found(self.best[1], self.best[0], len(self.seen), self.seen)
+        return self.found
 
     def _try(self, head: Head) -> Rank:
-        """Evaluate a head unless it has been, and keep it if it is the best so far."""
-        known = self.seen.get(head)
-        value = known[0] if known is not None and known[0] is not None else self.valuation.value(head)
-        self.seen[head] = value, "evaluated"
-        ranked = rank(value, head, self.valuation.tp(head))
-        if self.best is None or (ranked, head) > self.best:
-            self.best = ranked, head
-        return ranked
+        """Evaluate a head unless it has been."""
+        value, _ = self.found.seen.get(head, (None, ""))
+        if value is None:
+            return self.found.note(head, self.valuation.rank(head))
+        return rank(value, head, self.valuation.tp(head))
 
     def _branch(self, head: Head, depth: int, tp: int) -> None:
         if depth == len(self.labels) or len(head) == self.space.max_size:
             return
         if self._hopeless(head, depth, tp):
             if head:
-                self.seen[head] = self.seen[head][0], "pruned"
+                self.found.seen[head] = self.found.seen[head][0], "pruned"
             return
         choices = self.choices[self.labels[depth]]
         for literal in choices:
@@ -92,12 +87,13 @@ class BranchAndBound:
 
     def _hopeless(self, head: Head, depth: int, tp: int) -> bool:
         """Whether nothing that adds at least one of the labels from `depth` on to the head can beat the best so far."""
-        assert self.best is not None
+        best = self.found.rank
+        assert best is not None
         if self.bounds is None:
             return False
         most = min(self.space.max_size, len(head) + len(self.labels) - depth)
-        limit = self.bounds.limit(head, depth, most, self.best[0][0])
-        return (limit, most, tp + self.tp_left[depth]) < self.best[0][:3]
+        limit = self.bounds.limit(head, depth, most, best[0])
+        return (limit, most, tp + self.tp_left[depth]) < best[:3]
 
 
 def search_bound(space: HeadSpace, valuation: Valuation) -> Found:

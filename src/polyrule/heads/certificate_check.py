@@ -1,7 +1,8 @@
 """An independent check of certificates: it counts by the definition and uses none of the searches.
 
-What it relies on: `evaluate`, the definition of a head's value; the statements of `polyrule.measures.properties`; a few
-lines of arithmetic here; and `bound_heads`, for heads that are not stated to be the best.
+What it relies on: `evaluate`, the definition of a head's value, and `rank`, the order of heads; the statements of
+`polyrule.measures.properties`; a few lines of arithmetic here; and `bound_heads`, for heads that are not stated to be
+the best.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from polyrule.heads.bounding import bound_heads
-from polyrule.heads.world import World, evaluate
+from polyrule.heads.world import Rank, World, evaluate, rank
 from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.definition import Head, LabelValue, cell
 from polyrule.measures.objective import Objective
@@ -121,22 +122,15 @@ class _Check:
         true, problems = self._single_values()
         best = [literal for literal in self.literals if true[literal] == max(true.values())]
         groups = [[s for s in best if counts[s] == c] for c in {counts[s] for s in best}]
-
-        def size(group: list[LabelValue]) -> tuple[int, int]:
-            labels = min(len({label for label, _ in group}), self.most)
-            return labels, labels * self.tp[group[0]]
-
-        most = max(size(group) for group in groups)
-        heads = [self._first(group, most[0]) for group in groups if size(group) == most]
-        if self.head != min(heads, key=lambda head: ([s[0] for s in head], [-s[1] for s in head])):
+        if self.head != max(map(self._first, groups), key=lambda head: self._rank(head, value)):
             problems.append(f"{list(self.head)} is not the largest and first head of best literals with equal counts")
         return problems
 
-    def _first(self, group: list[LabelValue], size: int) -> Head:
+    def _first(self, group: list[LabelValue]) -> Head:
         present: dict[int, LabelValue] = {}
         for literal in sorted(group, key=lambda s: (s[0], -s[1])):
             present.setdefault(literal[0], literal)
-        return tuple(present[label] for label in sorted(present)[:size])
+        return tuple(present[label] for label in sorted(present)[: self.most])
 
     def _ratio(self, value: Fraction) -> list[str]:
         top, bottom, terms = self._terms()
@@ -237,9 +231,7 @@ class _Check:
             if weights[literal] == top:
                 groups.setdefault(members, []).append(literal)
         heads = [self._merged(group) for group in groups.values()]
-        best = max(
-            heads, key=lambda h: (len(h), sum(self.tp[s] for s in h), [-label for label, _ in h], [v for _, v in h])
-        )
+        best = max(heads, key=lambda head: self._rank(head, value))
         return problems if best == self.head else [*problems, f"the head {list(best)} is as good and comes first"]
 
     def _right(self, literal: LabelValue) -> frozenset[int]:
@@ -271,17 +263,18 @@ class _Check:
             count *= len(choice)
         if count > MOST_HEADS:
             return [f"there are {count - 1} heads, too many to try them all, and no shorter proof is known"]
-        key = value, len(self.head), sum(self.tp[s] for s in self.head), [-label for label, _ in self.head]
+        mine = self._rank(self.head, value)
         for combination in product(*options):
             other = tuple(s for s in combination if s is not None)
             if not 0 < len(other) <= self.most or other == self.head:
                 continue
             found = evaluate(self.world, self.objective, other)
-            mine, signs = key, [v for _, v in self.head]
-            theirs = found, len(other), sum(self.tp[s] for s in other), [-label for label, _ in other]
-            if theirs > mine or (theirs == mine and [v for _, v in other] > signs):
+            if self._rank(other, found) > mine:
                 return [f"the head {list(other)} with {found} is better"]
         return []
+
+    def _rank(self, head: Head, value: Fraction) -> Rank:
+        return rank(value, head, sum(self.tp[literal] for literal in head))
 
     def _canonical(self, best: dict[LabelValue, Fraction]) -> list[str]:
         merged = self._merged(list(best))

@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 from polyrule.errors import OptionError
 from polyrule.heads.valuation import Valuation
-from polyrule.heads.world import Found, HeadSpace, Rank
+from polyrule.heads.world import Found, HeadSpace
 from polyrule.measures.definition import Head
 
 LARGEST = 1_100_000  # a little over 20 labels with positive literals, or 12 with both
@@ -21,14 +21,10 @@ def search_exhaustive(space: HeadSpace, valuation: Valuation) -> Found:
             f"search='exhaustive' would evaluate {space.size:.3g} heads over {len(space.labels)} labels; "
             "use search='auto', or a smaller max_head_size"
         )
-    best: tuple[Rank, Head] | None = None
-    seen: dict[Head, tuple[Fraction | None, str]] = {}
+    found = Found()
     for head in all_heads(space):
-        ranked = valuation.rank(head), head
-        seen[head] = ranked[0][0], "evaluated"
-        best = ranked if best is None else max(best, ranked)
-    assert best is not None
-    return Found(best[1], best[0], len(seen), seen)
+        found.note(head, valuation.rank(head))
+    return found
 
 
 def all_heads(space: HeadSpace) -> Iterator[Head]:
@@ -45,30 +41,24 @@ def search_antimonotone(space: HeadSpace, valuation: Valuation, supersets: bool 
     it) a head is also skipped if *any* head it contains was cut off, and is cut off if its value is below that of any
     head with one label less; without, only the own branch of the tree counts, as in the paper's Fig. 1.
     """
-    seen: dict[Head, tuple[Fraction | None, str]] = {}
+    found = Found()
     alive: dict[Head, Fraction] = {}
-    best: tuple[Rank, Head] | None = None
-    evaluated = 0
     level: list[Head] = [(literal,) for literal in space.literals]
     for size in range(1, space.max_size + 1):
         survivors: dict[Head, Fraction] = {}
         for head in level:
             parts = [head[:i] + head[i + 1 :] for i in range(size)] if supersets else [head[:-1]]
             if size > 1 and any(part not in alive for part in parts):
-                seen[head] = None, "pruned"
+                found.seen[head] = None, "pruned"
                 continue
-            ranked = valuation.rank(head), head
-            value = ranked[0][0]
-            evaluated += 1
-            best = ranked if best is None else max(best, ranked)
-            fell = size > 1 and any(value < alive[part] for part in parts)
-            seen[head] = value, "pruned" if fell else "evaluated"
-            if not fell:
+            value = found.note(head, valuation.rank(head))[0]
+            if size > 1 and any(value < alive[part] for part in parts):
+                found.seen[head] = value, "pruned"
+            else:
                 survivors[head] = value
         alive = survivors
         level = [(*head, literal) for head in alive for literal in space.literals if literal[0] > head[-1][0]]
-    assert best is not None
-    return Found(best[1], best[0], evaluated, seen)
+    return found
 
 
 def search_climb(space: HeadSpace, valuation: Valuation) -> Found:
@@ -86,34 +76,23 @@ def search_climb(space: HeadSpace, valuation: Valuation) -> Found:
     >>> found.strategy, found.head, str(found.value), found.evaluated
     ('climb', ((0, 1),), '4/5', 7)
     """
-    best: tuple[Rank, Head] | None = None
-    ranks: dict[Head, Rank] = {}
-    tried, effort = 0, valuation.objective.effort or 1
-
-    def look(head: Head) -> None:
-        nonlocal best, tried
-        tried += 1
-        ranks[head] = valuation.rank(head)
-        if best is None or ranks[head] > best[0]:
-            best = ranks[head], head
-
-    for literal in space.literals:
-        look((literal,))
-    leaders = [max(choices, key=lambda literal: ranks[literal,]) for choices in space.choices.values()]
-    leaders.sort(key=lambda literal: ranks[literal,], reverse=True)
+    found, effort = Found(), valuation.objective.effort or 1
+    ranks = {literal: found.note((literal,), valuation.rank((literal,))) for literal in space.literals}
+    leaders = [max(choices, key=ranks.__getitem__) for choices in space.choices.values()]
+    leaders.sort(key=ranks.__getitem__, reverse=True)
     for size in range(2, space.max_size + 1):
-        if tried >= effort:
+        if found.evaluated >= effort:
             break
-        look(tuple(sorted(leaders[:size])))
-    assert best is not None
-    climbed: Head | None = None
-    while climbed != best[1]:
-        climbed = best[1]
+        head = tuple(sorted(leaders[:size]))
+        found.note(head, valuation.rank(head))
+    climbed: Head = ()
+    while climbed != found.head:
+        climbed = found.head
         for head in _neighbours(climbed, space):
-            if tried >= effort:
-                return Found(best[1], best[0], tried, {})
-            look(head)
-    return Found(best[1], best[0], tried, {})
+            if found.evaluated >= effort:
+                return found
+            found.note(head, valuation.rank(head))
+    return found
 
 
 def _neighbours(head: Head, space: HeadSpace) -> Iterator[Head]:

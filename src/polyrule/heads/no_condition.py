@@ -27,10 +27,8 @@ def excluding_never_helps(objective: Objective) -> bool:
     False
     """
     measure = objective.measure
-    if objective.averaging != "example" or objective.scope != "head" or not isinstance(measure, RatioMeasure):
-        return False
-    constant, tp, *others = measure.numerator
-    return constant == 0 and tp > 0 and not any(others) and min(measure.denominator) >= 0
+    by_example = objective.averaging == "example" and objective.scope == "head"
+    return by_example and isinstance(measure, RatioMeasure) and measure.rewards_tp_only
 
 
 def no_condition_wins(
@@ -40,6 +38,11 @@ def no_condition_wins(
 
     Its value cannot be beaten. A tie is decided by true positives, and among the best heads of one body the largest is
     taken; so another one that is right more often must be ruled out.
+
+    >>> from polyrule.heads import search
+    >>> world, objective = World.from_text(covered="110 110 011"), Objective("f1", averaging="example")
+    >>> no_condition_wins(world, objective, search(world, objective))
+    True
     """
     if not excluding_never_helps(objective):
         return False
@@ -55,21 +58,21 @@ class _MoreRight(BranchAndBound):
 
     def __init__(self, space: HeadSpace, values: Valuation, best: Rank) -> None:
         self.known = best
-        self.found = False
+        self.more_right = False
         super().__init__(space, values)
 
     def exists(self) -> bool:
         """Search until one is found."""
         self._branch((), 0, 0)
-        return self.found
+        return self.more_right
 
     def _try(self, head: Head) -> Rank:
         ranked = super()._try(head)
-        self.found = self.found or (ranked[0] >= self.known[0] and ranked[2] > self.known[2])
+        self.more_right = self.more_right or (ranked[0] >= self.known[0] and ranked[2] > self.known[2])
         return ranked
 
     def _hopeless(self, head: Head, depth: int, tp: int) -> bool:
-        if self.found or tp + self.tp_left[depth] <= self.known[2]:
+        if self.more_right or tp + self.tp_left[depth] <= self.known[2]:
             return True
         if self.bounds is None:
             return False

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
-from polyrule.heads.world import Found, HeadSpace, Rank
+from polyrule.heads.world import Found, HeadSpace
 from polyrule.measures.association import Association, MEstimate
 from polyrule.measures.base import Counts, Measure
 from polyrule.measures.definition import Head, LabelValue
@@ -248,10 +248,11 @@ def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | Size
     else:
         sizes = enumerate(form.gains[: space.max_size], start=1)
         tried = [(choose(space, valuation, gains.__getitem__, size, size), 1) for size, gains in sizes]
-    ranks: dict[Head, Rank] = {head: valuation.rank(head) for head, _ in tried}
-    best = max(ranks, key=ranks.__getitem__)
-    seen = {head: (ranked[0], "evaluated") for head, ranked in ranks.items()}
-    return Found(best, ranks[best], sum(rounds for _, rounds in tried), seen)
+    found = Found()
+    for head, _ in tried:
+        found.note(head, valuation.rank(head))
+    found.evaluated = sum(rounds for _, rounds in tried)
+    return found
 
 
 def dinkelbach(space: HeadSpace, valuation: Valuation, form: LinearForm, least: int, most: int) -> tuple[Head, int]:

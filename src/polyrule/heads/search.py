@@ -14,9 +14,10 @@ from polyrule.heads.ratio_search import LinearForm, SizeForm, linear_form, searc
 from polyrule.heads.single_literals import alike_values, search_alike, search_decomposable, search_subset
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
+from polyrule.measures.base import Case
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import SEARCHES, Objective
-from polyrule.measures.properties import Case, Properties, prove
+from polyrule.measures.properties import Properties, prove
 from polyrule.measures.trial import find_witness
 
 Form = LinearForm | SizeForm | None
@@ -129,9 +130,8 @@ def _message(name: str, objective: Objective, found: Properties, negative: bool,
     claim = "anti-monotone" if name == "antimonotone" else "decomposable"
     witness = found.witness
     if witness is None or witness.claim != claim:
-        witness, worlds = find_witness(
-            objective.measure, objective.averaging, objective.scope, claim, negative, nothing_set
-        )
+        case = Case(objective.measure, objective.averaging, objective.scope, negative, nothing_set)
+        witness, worlds = find_witness(case, claim)
         if witness is None:
             return (
                 f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in {worlds} "
@@ -226,13 +226,14 @@ def search(
     require_sound(chosen, values, space, form)
     if chosen == "ratio":
         assert form is not None
-        head, rank, evaluated, seen = search_ratio(space, values, form)
+        found = search_ratio(space, values, form)
     else:
-        head, rank, evaluated, seen = _RUN[chosen](space, values)
-    c = world.counts
+        found = _RUN[chosen](space, values)
+    assert found.rank is not None
+    head, best, c = found.head, found.rank[0], world.counts
     counts = tuple((int(c.tp[label, value]), int(c.fp[label, value])) for label, value in head)
-    tree = _tree({**seen, head: (rank[0], "best")}) if trace else None
-    return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, chosen, tree)
+    tree = _tree({**found.seen, head: (best, "best")}) if trace else None
+    return HeadResult(head, best, counts, found.evaluated, space.size - found.evaluated, chosen, tree)
 
 
 def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str:
@@ -248,14 +249,8 @@ def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str
     return exact if formula != "m_estimate" and literals_decide(values, space) else "climb"
 
 
-def chosen_search(world: World, objective: Objective) -> str:
-    """Return which search ``auto`` takes in a world that has a literal to predict.
-
-    >>> world = World.from_text(covered="11 10", uncovered="01")
-    >>> chosen_search(world, Objective("f1")), chosen_search(world, Objective("m2", effort=9))
-    ('decomposable', 'climb')
-    """
-    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+def chosen_search(values: Valuation, space: HeadSpace) -> str:
+    """Return which search ``auto`` takes in a world that has a literal to predict."""
     return _choose(values, space, linear_form(values, space) or size_form(values, space), 1)
 
 

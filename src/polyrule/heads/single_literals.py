@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from polyrule.heads.correlations import formula_of_sums
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
 from polyrule.heads.world import Found, HeadSpace, Seen, rank
 from polyrule.measures.base import Counts
@@ -77,8 +78,10 @@ def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
         spare = [s for s in negatives if s[0] not in labels and right & valuation.right[s] == right]
         spare.sort(key=lambda literal: (-valuation.tp((literal,)), literal[0]))
         tried.add(tuple(sorted(positives + spare[: space.max_size - len(positives)])))
-    best = max((valuation.rank(head), head) for head in tried)
-    return Found(best[1], best[0], len(tried), {})
+    found = Found()
+    for head in tried:
+        found.note(head, valuation.rank(head))
+    return found
 
 
 def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
@@ -107,11 +110,9 @@ def alike_values(valuation: Valuation, space: HeadSpace) -> dict[LabelValue, Fra
 
     Where labels are unknown on some rows, literals may cover as many and count over fewer.
     """
-    objective = valuation.objective
-    if not isinstance(valuation, MicroValuation) or objective.scope != "head" or not objective.lift.is_none:
+    if formula_of_sums(valuation) is None or not is_correlation(valuation.objective.measure):
         return None
-    if not is_correlation(objective.measure):
-        return None
+    assert isinstance(valuation, MicroValuation)
     if not valuation.equal_margins(space.literals):
         return None
     singles = {literal: valuation.value((literal,)) for literal in space.literals}

@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Ints8
+from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
-from polyrule.measures.definition import FN, FP, NOTHING, TN, TP, Head, LabelValue, cell
+from polyrule.measures.definition import FN, FP, NOTHING, TN, TP, Head, LabelValue, cells
 from polyrule.measures.objective import Objective
 
 
@@ -59,17 +59,18 @@ class MicroValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        outside = [outside_counts(world, objective.scope, label) for label in range(world.n_labels)]
-        self.base: Counts = _sum(outside)
+        said = world.counts.said(objective.scope)
+        self.base: Counts = tuple(said[:, 0].sum(axis=0).tolist())
         self.delta: dict[LabelValue, Counts] = {
-            (label, value): _minus(literal_counts(world, label, value), outside[label])
-            for label in range(world.n_labels)
-            for value in (0, 1)
+            (label, value): tuple(change)
+            for label, changes in enumerate((said[:, 1:] - said[:, :1]).tolist())
+            for value, change in enumerate(changes)
         }
 
     def counts(self, head: Head) -> Counts:
         """Return the summed counts of a head."""
-        return _sum([self.base, *(self.delta[literal] for literal in head)])
+        tp, fp, tn, fn = map(sum, zip(self.base, *(self.delta[literal] for literal in head), strict=True))
+        return tp, fp, tn, fn
 
     def equal_margins(self, literals: list[LabelValue]) -> bool:
         """Whether all literals predict on the same weight and leave out the same weight."""
@@ -86,28 +87,27 @@ class LabelValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
+        said = world.counts.said(objective.scope).tolist()
         self.single: dict[LabelValue, Fraction] = {
-            (label, value): self._label_value(label, value) for label in range(world.n_labels) for value in (0, 1)
+            (label, value): self._measured(said[label][1 + value])
+            for label in range(world.n_labels)
+            for value in (0, 1)
         }
         self.outside: list[Fraction] | None = None
         self.total_outside = Fraction(0)
         if objective.scope != "head":
-            self.outside = [self._label_value(label, None) for label in range(world.n_labels)]
+            self.outside = [self._measured(silent) for silent, *_ in said]
             self.total_outside = sum(self.outside, Fraction(0))
 
-    def _label_value(self, label: int, value: int | None) -> Fraction:
-        world, measure = self.world, self.objective.measure
-        if value is None:
-            counts = outside_counts(world, self.objective.scope, label)
-        else:
-            counts = literal_counts(world, label, value)
+    def _measured(self, counts: list[int]) -> Fraction:
+        measure = self.objective.measure
         if self.objective.averaging == "label":
             return measure.value(*counts)
-        total = world.total_weight
+        total = self.world.total_weight
         if total == 0:
             return Fraction(0)
-        cells = zip(counts, (TP, FP, TN, FN), strict=True)
-        parts = [weight * measure.value(*kind) for weight, kind in cells if weight]
+        kinds = zip(counts, (TP, FP, TN, FN), strict=True)
+        parts = [weight * measure.value(*kind) for weight, kind in kinds if weight]
         return (sum(parts, Fraction(0)) + (total - sum(counts)) * measure.value(*NOTHING)) / total
 
     def plain(self, head: Head) -> Fraction:
@@ -125,13 +125,10 @@ class ExampleValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        self.weights, self.truth, self.covered, assigned = distinct_examples(world)
-        self.is_set = assigned != -1
-        outside, *inside = (
-            _cells(self.truth, self.covered, self.is_set, literal, objective.scope) for literal in (None, 0, 1)
-        )
+        self.weights, self.truth, self.covered, self.is_set = distinct_examples(world)
+        outside, *inside = np.moveaxis(cells(self.truth, self.covered, self.is_set, objective.scope), 2, 0)
         self.base: Ints = outside.sum(axis=1)  # counts of every example under the empty head
-        self.change = [cells - outside for cells in inside]  # by what a literal changes them
+        self.change: list[Ints] = [said - outside for said in inside]  # by what a literal changes them
         self._known: dict[Counts, Fraction] = {}
 
     def plain(self, head: Head) -> Fraction:
@@ -155,11 +152,11 @@ class SubsetValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        self.weights, truth, covered, assigned = distinct_examples(world)
+        self.weights, truth, covered, is_set = distinct_examples(world)
         self.truth, self.covered = truth, covered
         absent = truth != 1  # an unknown label is never wrong
         unknown = truth > 1
-        open_cells = covered[:, None] & (assigned == -1)
+        open_cells = covered[:, None] & ~is_set
         free = ~covered[:, None] & absent
         self.absent = [_bits(absent[:, label]) for label in range(world.n_labels)]
         self.right: dict[LabelValue, int] = {
@@ -211,50 +208,19 @@ def valuation(world: World, objective: Objective) -> Valuation:
     return ExampleValuation(world, objective) if objective.averaging == "example" else LabelValuation(world, objective)
 
 
-def literal_counts(world: World, label: int, value: int) -> Counts:
-    """Return what a label contributes when the head holds ``label = value``."""
-    c = world.counts
-    return int(c.tp[label, value]), int(c.fp[label, value]), int(c.tn[label]), int(c.fn[label])
-
-
-def outside_counts(world: World, scope: str, label: int) -> Counts:
-    """Return what a label contributes when it is outside the head."""
-    c = world.counts
-    if scope == "head":
-        return NOTHING
-    if scope == "full":
-        return literal_counts(world, label, 0)
-    return 0, 0, int(c.tn[label] + c.covered_absent[label]), int(c.fn[label] + c.covered_present[label])
-
-
-def distinct_examples(world: World) -> tuple[list[int], Bytes, Bools, Ints8]:
-    """Merge examples that no head can tell apart; return their weights, truth, coverage and what is set."""
+def distinct_examples(world: World) -> tuple[list[int], Bytes, Bools, Bools]:
+    """Merge examples that no head can tell apart; return their weights, truth, coverage and which labels are set."""
     keep = world.weights > 0
     covered = world.covered[keep, None]
     # What a label was set to makes no difference, nor whether it is set where the rule does not apply.
-    is_set = np.where(covered & (world.assigned[keep] != -1), 0, -1)
+    is_set = covered & (world.assigned[keep] != -1)
     key = np.concatenate([covered, world.truth[keep], is_set], axis=1).astype(np.int8)
     unique, inverse = np.unique(key, axis=0, return_inverse=True)
     weights = np.zeros(len(unique), np.int64)
     np.add.at(weights, inverse.ravel(), world.weights[keep])
     n = world.n_labels
-    return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0].astype(bool), unique[:, n + 1 :]
-
-
-def _cells(truth: Bytes, covered: Bools, is_set: Bools, literal: int | None, scope: str) -> Ints:
-    """Apply `cell` to a whole table: shape (examples, labels, 4)."""
-    table = np.array([[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1, 2)])
-    return np.asarray(table[truth, covered[:, None].astype(np.int8), is_set.astype(np.int8)])
+    return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0] == 1, unique[:, n + 1 :] == 1
 
 
 def _bits(mask: Bools) -> int:
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
-
-
-def _sum(counts: list[Counts]) -> Counts:
-    tp, fp, tn, fn = (sum(column) for column in zip(*counts, strict=True)) if counts else NOTHING
-    return tp, fp, tn, fn
-
-
-def _minus(left: Counts, right: Counts) -> Counts:
-    return left[0] - right[0], left[1] - right[1], left[2] - right[2], left[3] - right[3]

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.errors import DataError
-from polyrule.measures.definition import Head, LabelValue, head_value
+from polyrule.measures.definition import Head, LabelCounts, LabelValue, head_value
 from polyrule.measures.objective import Objective
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelCounts:
-    """Integer counts per label; `tp` and `fp` have a column per literal (``label = 0``, ``label = 1``).
-
-    `fn` and `tn` are over uncovered examples. `covered_present` and `covered_absent` are over all covered examples,
-    set or not: what a label outside the head contributes with scope ``all``.
-
-    Examples
-    --------
-    >>> counts = World.from_text(covered="110 100", uncovered="010").counts
-    >>> counts.tp[:, 1].tolist(), counts.fn.tolist()
-    ([2, 1, 0], [0, 1, 0])
-    """
-
-    tp: Ints
-    fp: Ints
-    fn: Ints
-    tn: Ints
-    covered_present: Ints
-    covered_absent: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +95,9 @@ class World:
         """
         nothing = np.zeros((0, len(unset)), dtype=np.uint8)
         world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
-        outside = total - covered
-        counts = LabelCounts(unset, unset[:, ::-1], outside[:, 1], outside[:, 0], covered[:, 1], covered[:, 0])
-        world.__dict__.update(counts=counts, total_weight=weight, nothing_set=False)
+        world.__dict__.update(
+            counts=LabelCounts.of(unset, covered, total - covered), total_weight=weight, nothing_set=False
+        )
         return world
 
     @property
@@ -135,21 +113,10 @@ class World:
     @cached_property
     def counts(self) -> LabelCounts:
         """Counts per label and literal."""
-        present, absent = self.truth == 1, self.truth == 0
-        weight = self.weights[:, None]
-        inside = np.where(self.covered, self.weights, 0)[:, None]
-        outside = weight - inside
-        open_cells = inside * (self.assigned == -1)
-        tp1 = (open_cells * present).sum(axis=0)
-        tp0 = (open_cells * absent).sum(axis=0)
-        return LabelCounts(
-            tp=np.stack([tp0, tp1], axis=1),
-            fp=np.stack([tp1, tp0], axis=1),
-            fn=(outside * present).sum(axis=0),
-            tn=(outside * absent).sum(axis=0),
-            covered_present=(inside * present).sum(axis=0),
-            covered_absent=(inside * absent).sum(axis=0),
-        )
+        truth = np.stack([self.truth == 0, self.truth == 1], axis=2) * self.weights[:, None, None]
+        covered = truth[self.covered]
+        unset = covered * (self.assigned[self.covered] == -1)[:, :, None]
+        return LabelCounts.of(unset.sum(axis=0), covered.sum(axis=0), truth[~self.covered].sum(axis=0))
 
     @cached_property
     def has_unknown(self) -> bool:
@@ -238,17 +205,26 @@ class HeadSpace:
 
 
 Rank = tuple[Fraction, int, int, tuple[int, ...], tuple[int, ...]]
-Seen = Mapping[Head, tuple[Fraction | None, str]]
+Seen = dict[Head, tuple[Fraction | None, str]]
 """Values of heads, None where a head was not evaluated, and their `Node.status`."""
 
 
-class Found(NamedTuple):
-    """What every search returns: the best head, how many heads it evaluated, and what became of those it met."""
+@dataclass(eq=False)
+class Found:
+    """What a search has come to: the best head, how many heads it evaluated, and what became of those it met."""
 
-    head: Head
-    rank: Rank
-    evaluated: int
-    seen: Seen
+    head: Head = ()
+    rank: Rank | None = None
+    evaluated: int = 0
+    seen: Seen = field(default_factory=dict)
+
+    def note(self, head: Head, ranked: Rank) -> Rank:
+        """Take note of a head that has been evaluated."""
+        self.evaluated += 1
+        self.seen[head] = ranked[0], "evaluated"
+        if self.rank is None or ranked > self.rank:
+            self.head, self.rank = head, ranked
+        return ranked
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
-from polyrule.measures import FastForm, Measure, Objective, get
-
-if TYPE_CHECKING:
-    from polyrule.kernels.judge import LabelCounts
+from polyrule.arrays import Bools, Floats, Ints
+from polyrule.heads import LabelCounts
+from polyrule.measures import FastForm, Lift, Measure, Objective, RatioMeasure
+from polyrule.measures.objective import HAMMING
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +22,9 @@ class Bounds:
     """
 
     values: Floats
-    top: npt.NDArray[np.int64] | None = None
+    top: Ints | None = None
     bottom: int = 1
-    right: npt.NDArray[np.int64] | None = None
+    right: Ints | None = None
 
     def rules_out(self, index: int, value: Fraction, tp: int) -> bool:
         """Whether no head of a candidate has at least this value and, at just this value, so many true positives."""
@@ -40,52 +37,42 @@ class Bounds:
 ROUNDS = 40  # Dinkelbach's iteration converges superlinearly; a handful is usual
 
 
-def _row(coefficients: tuple[int, ...], counts: tuple[npt.NDArray[np.int64], ...]) -> Floats:
-    total = np.zeros(counts[0].shape)
-    for coefficient, count in zip(coefficients[1:], counts, strict=True):
-        total += float(coefficient) * count
-    return total
-
-
-def ratio_bounds(
-    counts: LabelCounts, total: npt.NDArray[np.int64], form: FastForm, allowed: npt.NDArray[np.bool_]
-) -> Floats:
+def ratio_bounds(counts: LabelCounts, weight: int, form: FastForm, allowed: Bools) -> Floats:
     """Upper bound on the value of any head, per candidate; -inf where no literal has a true positive.
 
     Up to rounding it is the value of the best head of any size, times the largest lift.
     """
-    usable = allowed[None] & (counts.unset > 0)
+    usable = allowed[None] & (counts.tp > 0)
     if form.kind == "subset":
-        weight = float(total[0].sum())
-        right = counts.unset + counts.uncovered[..., :1]
+        right = counts.tp + counts.tn[..., None]
         best = np.where(usable, right / weight, -np.inf).max(axis=(1, 2))
     else:
-        best = _dinkelbach(counts, total, form, usable)
+        best = _dinkelbach(counts, form, usable)
     if form.rho is None:
         return np.asarray(best)
-    lifts = np.array(form.rho[1:], dtype=np.float64) / 2**30
+    lifts = np.array(form.rho[1:], dtype=np.float64) / Lift.SCALE
     return np.asarray(np.maximum(best * lifts.max(), best * lifts.min()))
 
 
-def monotone_bounds(counts: LabelCounts, measure: Measure, allowed: npt.NDArray[np.bool_], most: int) -> Bounds:
+def monotone_bounds(counts: LabelCounts, measure: Measure, allowed: Bools, most: int) -> Bounds:
     """Bound a monotone measure of the counts summed over a head of up to `most` labels, per candidate.
 
     A head of j labels has no more TP and TN than the j largest and no fewer FP and FN than the j smallest of any label.
     """
-    usable = allowed[None] & (counts.unset > 0)
+    usable = allowed[None] & (counts.tp > 0)
     possible = usable.any(axis=2)
     far = np.iinfo(np.int64).max // 4
 
-    def sums(cells: npt.NDArray[np.int64], largest: bool) -> npt.NDArray[np.int64]:
+    def sums(cells: Ints, largest: bool) -> Ints:
         sign = -1 if largest else 1
         ordered = np.sort(np.where(possible, sign * cells, far), axis=1)[:, :most]
         return np.asarray(sign * np.cumsum(np.minimum(ordered, far), axis=1))
 
-    tp = np.where(usable, counts.unset, -1).max(axis=2)
-    fp = np.where(usable, counts.unset[..., ::-1], far).min(axis=2)
+    tp = np.where(usable, counts.tp, -1).max(axis=2)
+    fp = np.where(usable, counts.fp, far).min(axis=2)
     exists = np.arange(1, min(most, possible.shape[1]) + 1) <= possible.sum(axis=1)[:, None]
-    columns = [sums(tp, True), sums(fp, False), sums(counts.uncovered[..., 0], True)]
-    columns.append(sums(counts.uncovered[..., 1], False))
+    columns = [sums(tp, True), sums(fp, False), sums(counts.tn, True)]
+    columns.append(sums(counts.fn, False))
     best = np.full(len(tp), -np.inf)
     if exists.any():
         found = np.full(exists.shape, -np.inf)
@@ -99,14 +86,14 @@ def is_example_hamming(objective: Objective) -> bool:
 
     >>> is_example_hamming(Objective("hamming", averaging="example")), is_example_hamming(Objective("hamming"))
     (True, False)
+    >>> is_example_hamming(Objective("(tp+tn) / (tp+fp+tn+fn)", averaging="example"))
+    True
     """
     plain = objective.averaging == "example" and objective.scope == "head" and objective.lift.is_none
-    return plain and objective.measure == get("hamming")
+    return plain and isinstance(objective.measure, RatioMeasure) and objective.measure.rows == HAMMING
 
 
-def hamming_bounds(
-    counts: LabelCounts, open_weight: npt.NDArray[np.int64], total: int, allowed: npt.NDArray[np.bool_]
-) -> Bounds:
+def hamming_bounds(counts: LabelCounts, open_weight: Ints, total: int, allowed: Bools) -> Bounds:
     """Bound the example-wise Hamming accuracy of any head, per candidate.
 
     `open_weight` is the weight of covered examples on which some allowed label is unset. Such an example is worth 1
@@ -114,34 +101,31 @@ def hamming_bounds(
     one is worth its share of absent labels. So a head is worth no more than (open_weight + the mean of its literals'
     TN - FP) / total, and just that only if all of its literals have the largest TN - FP.
     """
-    usable = allowed[None] & (counts.unset > 0)
-    gain = np.where(usable, counts.uncovered[..., :1] - counts.unset[..., ::-1], np.iinfo(np.int64).min)
+    usable = allowed[None] & (counts.tp > 0)
+    gain = np.where(usable, counts.tn[..., None] - counts.fp, np.iinfo(np.int64).min)
     best = gain.max(axis=(1, 2))
     possible = usable.any(axis=(1, 2))
     top = np.where(possible, open_weight + np.where(possible, best, 0), 0)
     leading = usable & (gain == best[:, None, None])
-    right = np.where(leading, counts.unset, 0).max(axis=2).sum(axis=1)
+    right = np.where(leading, counts.tp, 0).max(axis=2).sum(axis=1)
     return Bounds(np.where(possible, top / max(total, 1), -np.inf), top, max(total, 1), right)
 
 
-def _dinkelbach(
-    counts: LabelCounts, total: npt.NDArray[np.int64], form: FastForm, usable: npt.NDArray[np.bool_]
-) -> Floats:
-    inside_num = np.stack([_row(form.num, counts.literal(value)) for value in (0, 1)], axis=2)
-    inside_den = np.stack([_row(form.den, counts.literal(value)) for value in (0, 1)], axis=2)
-    outside_num = np.zeros(inside_num.shape[:2])
-    outside_den = np.zeros(inside_num.shape[:2])
-    if form.scope != "head":
-        outside = counts.literal(0)
-        if form.scope == "all":
-            nothing = np.zeros_like(outside[0])
-            outside = (nothing, nothing, nothing + total[:, 0], nothing + total[:, 1])
-        outside_num, outside_den = _row(form.num, outside), _row(form.den, outside)
-    gain_num = inside_num - outside_num[:, :, None]
-    gain_den = inside_den - outside_den[:, :, None]
-    base_num = form.num[0] + outside_num.sum(axis=1)
-    base_den = form.den[0] + outside_den.sum(axis=1)
+def _gains(counts: LabelCounts, row: tuple[int, ...], scope: str) -> tuple[Floats, Floats]:
+    """Return what each literal adds to a row of coefficients times counts, and the row of the empty head."""
+    constant, tp, fp, tn, fn = map(float, row)
+    uncovered = tn * counts.tn + fn * counts.fn
+    said = tp * counts.tp + fp * counts.fp + uncovered[..., None]
+    if scope == "head":
+        return said, np.full(len(said), constant)
+    silent = said[..., 0]
+    if scope == "all":
+        silent = uncovered + tn * counts.covered_absent + fn * counts.covered_present
+    return said - silent[..., None], constant + silent.sum(axis=1)
 
+
+def _dinkelbach(counts: LabelCounts, form: FastForm, usable: Bools) -> Floats:
+    (gain_num, base_num), (gain_den, base_den) = (_gains(counts, row, form.scope) for row in (form.num, form.den))
     possible = usable.any(axis=(1, 2))
     value = np.full(len(base_num), -np.inf)
     for _ in range(ROUNDS):

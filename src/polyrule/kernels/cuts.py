@@ -38,6 +38,26 @@ def midpoint(low: float, high: float) -> float:
     return middle if low <= middle < high else low
 
 
+def cut_sides(steps: int, before: bool, behind: bool) -> tuple[Ints, Bools]:
+    """Return the candidates of a numeric feature: the last of so many steps below each cut, and whether those above it.
+
+    Thresholds ascend, both sides of each are candidates, ``<=`` first. Where rows miss a value, a cut `before` or
+    `behind` all steps may leave out just those.
+
+    Examples
+    --------
+    >>> below, above = cut_sides(2, before=True, behind=False)
+    >>> below.tolist(), above.tolist()
+    ([-1, 0, 0], [True, False, True])
+    """
+    below, above = np.repeat(np.arange(steps - 1), 2), np.tile([False, True], max(0, steps - 1))
+    if before:
+        below, above = np.append(-1, below), np.append(True, above)
+    if behind:
+        below, above = np.append(below, steps - 1), np.append(above, False)
+    return below, above
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``, and all of `offset`.
@@ -129,22 +149,18 @@ class CutFinder:
         rows, values = covered[known][order], values[known][order]
         distinct = self._working_values(index)
         groups = np.searchsorted(distinct, values)
-        count, missing = len(rows), len(rows) < len(covered)
-        inner = np.flatnonzero(np.diff(groups)) + 1
-        # each cut is (last group below it, first row above it); both sides of it are candidates, `<=` first
-        below, position = np.repeat(groups[inner - 1], 2), np.repeat(inner, 2)
-        above = np.tile([False, True], len(inner))
-        if missing and count and groups[0] > 0:  # all known rows: only those without a value are left out
-            below, position, above = np.append(0, below), np.append(0, position), np.append(True, above)
-        if missing and count and groups[-1] + 1 < len(distinct):
-            below, position = np.append(below, groups[-1]), np.append(position, count)
-            above = np.append(above, False)
+        ends = np.flatnonzero(np.diff(groups, append=-1)) + 1  # of the rows of each group
+        missing = 0 < len(rows) < len(covered)
+        before, behind = missing and groups[0] > 0, missing and groups[-1] + 1 < len(distinct)
+        step, above = cut_sides(len(ends), before, behind)
+        # of each cut the last group below it, or the first of all, and the first row above it
+        below, position = np.append(groups[ends - 1], 0)[step], np.append(ends, 0)[step]
 
         def condition(i: int) -> Condition:
             threshold = midpoint(float(distinct[below[i]]), float(distinct[below[i] + 1]))
             return NumericCondition(index, ">" if above[i] else "<=", threshold)
 
-        return Batch(rows, np.where(above, position, 0), np.where(above, count, position), condition)
+        return Batch(rows, np.where(above, position, 0), np.where(above, len(rows), position), condition)
 
     def _nominal(self, index: int, covered: Ints) -> Batch:
         values = self.table.column(index)[covered]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -111,6 +111,15 @@ class Outcome:
     open: int
     newly_set: int
     stopped: bool
+
+
+def who_stays(
+    covered: int, still_open: int, stop_threshold: float | None, keep_covered: bool
+) -> Literal["all", "open", "none"]:
+    """Say which of the examples that a rule covers stay in the working set: those with something open, all, or none."""
+    if stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered:
+        return "none"
+    return "all" if stop_threshold is not None and keep_covered else "open"
 
 
 Report = Callable[[int, float | None], None]

@@ -18,17 +18,15 @@ from fractions import Fraction
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
-from polyrule.heads import HeadResult, World, best_head
+from polyrule.heads import HeadResult, LabelCounts, World, best_head
 from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
 from polyrule.kernels.cuts import Batch
-from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
-from polyrule.kernels.state import UNSET, TrainingState
-from polyrule.measures import Objective, SubsetAccuracy
+from polyrule.kernels.singles import LiteralValues, lowered
+from polyrule.kernels.state import TrainingState
+from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
+from polyrule.measures.definition import UNSET
 from polyrule.model.rule import Condition
-
-#: Largest numerator or denominator the vectorised integers may reach.
-LARGEST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +45,6 @@ class Verdict:
     def beats(self, other: Verdict | None) -> bool:
         """Whether this is better by value, then by true positives."""
         return other is None or (self.value, self.tp) > (other.value, other.tp)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelCounts:
-    """Per candidate and label: covered weight by truth, once where the label is unset and once in any state."""
-
-    unset: Ints  # (candidates, labels, 2): absent, present
-    uncovered: Ints  # (candidates, labels, 2): TN, FN
-
-    def literal(self, value: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """(tp, fp, tn, fn) of the literal ``label = value``, each (candidates, labels)."""
-        right, wrong = self.unset[..., value], self.unset[..., 1 - value]
-        return right, wrong, self.uncovered[..., 0], self.uncovered[..., 1]
-
-    def literals(self) -> Ints:
-        """(tp, fp, tn, fn) of all literals at once: (4, candidates, labels, 2)."""
-        shape = self.unset.shape
-        tn, fn = (np.broadcast_to(self.uncovered[..., truth, None], shape) for truth in (0, 1))
-        return np.stack([self.unset, self.unset[..., ::-1], tn, fn])
 
 
 class Judge:
@@ -89,13 +68,14 @@ class Judge:
         weighted = np.stack([state.truth == 0, state.truth == 1], axis=2) * state.weights[:, None, None]
         self._any_state = weighted * state.working[:, None, None]
         self._unset = self._any_state * (state.assigned == UNSET)[:, :, None]
-        self._total = self._any_state.sum(axis=0)
+        self.total = self._any_state.sum(axis=0)
         self._working_rows = np.flatnonzero(state.working)
         self._working_weight = state.remaining
 
     def counts(self, batch: Batch) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts(batch.sums(self._unset), self._total - batch.sums(self._any_state))
+        covered = batch.sums(self._any_state)
+        return LabelCounts.of(batch.sums(self._unset), covered, self.total - covered)
 
     def best(
         self, batch: Batch, allowed: Bools, skip: Bools | None = None, floor: Verdict | None = None
@@ -120,7 +100,7 @@ class Judge:
     def _bounds(self, batch: Batch, allowed: Bools) -> Bounds | None:
         """Bound the value of any head, per candidate; None where nothing is known."""
         if self.form is not None:
-            return Bounds(ratio_bounds(self.counts(batch), self._total, self.form, allowed))
+            return Bounds(ratio_bounds(self.counts(batch), self._working_weight, self.form, allowed))
         if is_example_hamming(self.objective):
             open_rows = (self._unset.any(axis=2) & allowed.any(axis=1)).any(axis=1)
             weight = batch.sums(open_rows * self.state.weights)
@@ -184,7 +164,7 @@ class Judge:
 
     # -- singles ---------------------------------------------------------------------------------------------------
 
-    def _literal_values(self, allowed: Bools) -> SingleValues | None:
+    def _literal_values(self, allowed: Bools) -> LiteralValues | None:
         """How to value single literals, where that decides; None where the head needs a search of its own."""
         objective, form = self.objective, self.form
         if objective.scope != "head" or not objective.lift.is_none:
@@ -196,22 +176,19 @@ class Judge:
                 return None
             by_label = objective.averaging == "label" and not measure.rounded
             alone = objective.averaging == "micro" and one_literal
-            return CountedValues(measure) if by_label or alone else None
+            return LiteralValues(measure, self._working_weight) if by_label or alone else None
         if form.kind == "singles" or (form.kind == "ratio" and one_literal):
-            num, den = form.num, form.den
-        elif form.kind == "subset" and one_literal:
-            num, den = (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0)
-        else:
-            return None
-        # the four counts of a literal sum to at most the working weight
-        largest = max(abs(row[0]) + max(map(abs, row[1:])) * self._working_weight for row in (num, den))
-        return RatioValues(num, den) if largest < LARGEST else CountedValues(objective.measure)
+            return LiteralValues(objective.measure, self._working_weight)
+        if form.kind == "subset" and one_literal:
+            share = RatioMeasure("subset", (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0))
+            return LiteralValues(share, self._working_weight)
+        return None
 
     def _best_by_singles(
-        self, batch: Batch, allowed: Bools, skip: Bools | None, values: SingleValues
+        self, batch: Batch, allowed: Bools, skip: Bools | None, values: LiteralValues
     ) -> Verdict | None:
         counts = self.counts(batch)
-        usable = allowed[None] & (counts.unset > 0)
+        usable = allowed[None] & (counts.tp > 0)
         if skip is not None:
             usable &= ~skip[:, None, None]
         if not usable.any():
@@ -221,15 +198,15 @@ class Judge:
         near = approximate >= lowered(float(approximate.max()))
         value, tied = values.exact_maximum(four, near)
         # where both literals of a label tie, more true positives win, then the present one
-        fewer = counts.unset[..., 0] <= counts.unset[..., 1]
+        fewer = counts.tp[..., 0] <= counts.tp[..., 1]
         tied[..., 0] &= ~(tied[..., 1] & fewer)
         tied[..., 1] &= ~tied[..., 0]
         if self.objective.max_head_size is not None:
-            tied = _largest_only(tied, counts.unset, self.objective.max_head_size)
-        true_positives = (tied * counts.unset).sum(axis=(1, 2))
+            tied = _largest_only(tied, counts.tp, self.objective.max_head_size)
+        true_positives = (tied * counts.tp).sum(axis=(1, 2))
         index = int(np.argmax(np.where(tied.any(axis=(1, 2)), true_positives, -1)))
         head = tuple(
-            (int(label), int(sign), int(counts.unset[index, label, sign]), int(counts.unset[index, label, 1 - sign]))
+            (int(label), int(sign), int(counts.tp[index, label, sign]), int(counts.tp[index, label, 1 - sign]))
             for label, sign in zip(*np.nonzero(tied[index]), strict=True)
         )
         return Verdict(index, value, int(true_positives[index]), head)

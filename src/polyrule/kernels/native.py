@@ -28,6 +28,7 @@ from polyrule.measures.association import round_average
 from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.ratio import exact_number
+from polyrule.model.bodies import AT_MOST, CATEGORY, LABEL
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -41,8 +42,6 @@ from polyrule.native import ONE_THREAD, Compute, native
 logger = logging.getLogger(__name__)
 
 KERNELS = ("native", "reference")
-#: Numbers the extension uses for what a condition tests.
-AT_MOST, ABOVE, CATEGORY, LABEL = 0, 1, 2, 3
 
 
 def is_supported(objective: Objective, rows: int, labels: int, total_weight: int) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.measures import Measure
+from polyrule.measures import Measure, RatioMeasure
 
 #: Doubles further apart than this (relatively) belong to values that differ; closer ones are compared exactly.
 SLACK = 1e-9
+#: Largest numerator or denominator the vectorised integers may reach.
+LARGEST = 2**62
 
 
 def lowered(value: float) -> float:
@@ -20,78 +23,55 @@ def lowered(value: float) -> float:
     return value - SLACK * max(1.0, abs(value))
 
 
-class SingleValues(Protocol):
-    """Values literals by their counts, given as (4, ...): TP, FP, TN, FN."""
-
-    def approximate(self, counts: Ints) -> Floats:
-        """Return the values as doubles."""
-
-    def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
-        """Return the largest value among the `near` literals, and where exactly it is reached."""
-
-
 @dataclass(frozen=True)
-class RatioValues:
-    """A ratio measure: integers in lowest terms.
-
-    Examples
-    --------
-    >>> counts = np.array([[2, 4, 1], [1, 2, 1], [0, 0, 0], [0, 0, 0]])
-    >>> precision = RatioValues((0, 1, 0, 0, 0), (0, 1, 1, 0, 0))
-    >>> value, tied = precision.exact_maximum(counts, precision.approximate(counts) > 0.6)
-    >>> value, tied.tolist()
-    (Fraction(2, 3), [True, True, False])
-    """
-
-    num: tuple[int, ...]
-    den: tuple[int, ...]
-
-    def _rows(self, counts: Ints) -> tuple[Ints, Ints]:
-        top = self.num[0] + np.tensordot(self.num[1:], counts, 1)
-        bottom = self.den[0] + np.tensordot(self.den[1:], counts, 1)
-        return np.where(bottom == 0, 0, np.sign(bottom) * top), np.where(bottom == 0, 1, np.abs(bottom))
-
-    def approximate(self, counts: Ints) -> Floats:
-        """Return the ratios as doubles."""
-        top, bottom = self._rows(counts)
-        return np.asarray(top / bottom)
-
-    def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
-        """Compare the ratios in lowest terms."""
-        top, bottom = self._rows(counts[:, near])
-        divisor = np.gcd(top, bottom)
-        reduced = np.stack([top // divisor, bottom // divisor], axis=1)
-        best = max(Fraction(int(p), int(q)) for p, q in np.unique(reduced, axis=0))
-        tied = np.zeros_like(near)
-        tied[near] = (reduced[:, 0] == best.numerator) & (reduced[:, 1] == best.denominator)
-        return best, tied
-
-
-@dataclass(frozen=True)
-class CountedValues:
-    """Any measure of the counts: the exact value of every distinct set of counts that could be best.
+class LiteralValues:
+    """Values literals by their counts, given as (4, ...): TP, FP, TN, FN; these sum to at most `weight`.
 
     Examples
     --------
     >>> from polyrule.measures import get
-    >>> counts = np.array([[2, 2, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0]])
-    >>> wracc = CountedValues(get("wracc"))
-    >>> value, tied = wracc.exact_maximum(counts, wracc.approximate(counts) > 0.1)
-    >>> value, tied.tolist()
-    (Fraction(2, 9), [True, True, False])
+    >>> counts = np.array([[2, 4, 1], [1, 2, 1], [0, 0, 0], [0, 0, 0]])
+    >>> values = LiteralValues(get("precision"), weight=6)
+    >>> best, tied = values.exact_maximum(counts, values.approximate(counts) > 0.6)
+    >>> best, tied.tolist()
+    (Fraction(2, 3), [True, True, False])
     """
 
     measure: Measure
+    weight: int
+
+    @cached_property
+    def ratio(self) -> RatioMeasure | None:
+        """The measure if it is a ratio of whole numbers of 64 bits."""
+        if not isinstance(self.measure, RatioMeasure):
+            return None
+        largest = max(abs(row[0]) + max(map(abs, row[1:])) * self.weight for row in self.measure.rows)
+        return self.measure if largest < LARGEST else None
 
     def approximate(self, counts: Ints) -> Floats:
         """Return the values as doubles."""
-        return self.measure.values(*counts)
+        if self.ratio is None:
+            return self.measure.values(*counts)
+        top, bottom = _parts(self.ratio, counts)
+        return np.asarray(top / bottom)
 
     def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
-        """Compare the exact values."""
-        rows, position = np.unique(counts[:, near], axis=1, return_inverse=True)
-        values = [self.measure.value(*map(int, row)) for row in rows.T]
+        """Return the largest value among the `near` literals, and where exactly it is reached."""
+        value: Callable[..., Fraction] = self.measure.value
+        if self.ratio is None:
+            keys = counts[:, near]
+        else:
+            top, bottom = _parts(self.ratio, counts[:, near])
+            keys, value = np.stack([top, bottom]) // np.gcd(top, bottom), Fraction
+        distinct, position = np.unique(keys, axis=1, return_inverse=True)
+        values = [value(*key) for key in distinct.T.tolist()]
         best = max(values)
         tied = np.zeros_like(near)
-        tied[near] = np.array([value == best for value in values])[position]
+        tied[near] = np.array([found == best for found in values])[position]
         return best, tied
+
+
+def _parts(ratio: RatioMeasure, counts: Ints) -> tuple[Ints, Ints]:
+    """Return numerators and denominators, which are positive; a denominator of 0 gives 0."""
+    top, bottom = (row[0] + np.tensordot(row[1:], counts, 1) for row in ratio.rows)
+    return np.where(bottom == 0, 0, np.sign(bottom) * top), np.where(bottom == 0, 1, np.abs(bottom))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.kernels.engine import Candidate, Outcome
-from polyrule.measures.ratio import exact_number
-
-UNSET = -1
+from polyrule.kernels.engine import Candidate, Outcome, who_stays
+from polyrule.measures.definition import UNSET
 
 
 class TrainingState:
@@ -75,12 +73,10 @@ class TrainingState:
                 newly_set += self._set(rows, label, 0)
         open_rows = self._open(rows)
         covered, still_open = int(self.weights[rows].sum()), int(self.weights[rows[open_rows]].sum())
-        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
-        if stopped:
-            self.working[rows] = False
-        elif stop_threshold is None or not keep_covered:
-            self.working[rows[~open_rows]] = False
-        return Outcome(covered, still_open, newly_set, stopped)
+        stay = who_stays(covered, still_open, stop_threshold, keep_covered)
+        if stay != "all":
+            self.working[rows if stay == "none" else rows[~open_rows]] = False
+        return Outcome(covered, still_open, newly_set, stay == "none")
 
     def resume(self, working: npt.NDArray[np.bool_], assigned: npt.NDArray[np.int8]) -> None:
         """Take over another working set and what labels are set to."""

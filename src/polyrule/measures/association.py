@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Floats
-from polyrule.measures.base import Counts, Measure
+from polyrule.measures.base import Counts, Measure, divided
 
 Bound = Callable[[Counts, Counts], Fraction]
 ZERO = Fraction(0)
@@ -75,7 +75,7 @@ class Association(Measure):
         top, bottom = spec.top(*counts), spec.bottom(*counts)
         if spec.rooted:
             bottom = np.sqrt(bottom)
-        return _quotient(top, bottom)
+        return divided(top, bottom)
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Bound by the ends of the counts."""
@@ -124,7 +124,7 @@ class MEstimate(Measure):
         """Return the values of arrays of counts as doubles."""
         a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
         m = float(self.m)
-        return _quotient(a + m * (a + d) / np.maximum(a + b + c + d, 1), a + b + m)
+        return divided(a + m * (a + d) / np.maximum(a + b + c + d, 1), a + b + m)
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction:
         """The prior is largest with all positives and the fewest negatives; the rest grows with TP, falls with FP."""
@@ -141,10 +141,6 @@ class MEstimate(Measure):
 
     def __repr__(self) -> str:
         return f"MEstimate({self.name!r})"
-
-
-def _quotient(top: Any, bottom: Any) -> Floats:
-    return np.asarray(np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0))
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyrule.arrays import Floats
+from polyrule.errors import OptionError
 
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties
@@ -95,7 +97,16 @@ class Measure(ABC):
         # Proofs speak of measures, and a measure is asked for them.
         from polyrule.measures.properties import properties_of
 
-        return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
+        return properties_of(Case(self, averaging, scope, negative, nothing_set))
+
+
+def divided(top: Any, bottom: Any) -> Floats:
+    """Divide arrays; what is divided by 0 is 0, as everywhere.
+
+    >>> divided(np.array([1.0, 2.0]), np.array([4.0, 0.0]))
+    array([0.25, 0.  ])
+    """
+    return np.asarray(np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom != 0))
 
 
 class MeasureInUnits(Measure):
@@ -169,3 +180,28 @@ class SubsetAccuracy(Measure):
 
     def __repr__(self) -> str:
         return "SubsetAccuracy()"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a claim is about: a measure, with what is counted, which literals heads may hold, and whether some are set.
+
+    `lopsided` says whether of some label only one of the two literals is allowed.
+    """
+
+    measure: Measure
+    averaging: str = "micro"
+    scope: str = "head"
+    negative: bool = True
+    nothing_set: bool = True
+    lopsided: bool = False
+
+    def __post_init__(self) -> None:
+        for name, given, known in (("averaging", self.averaging, AVERAGINGS), ("scope", self.scope, SCOPES)):
+            if given not in known:
+                raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+
+    @property
+    def by_profiles(self) -> bool:
+        """Whether a world matters only through its labels' counts."""
+        return self.averaging == "micro" and not isinstance(self.measure, SubsetAccuracy)

@@ -157,9 +157,6 @@ FIXED: dict[str, Callable[[], Measure]] = {
     "hamming": hamming,
     "jaccard": jaccard,
     "laplace": laplace,
-    "wracc": wracc,
-    "matthews": matthews,
-    "rate_difference": rate_difference,
     **{name: partial(Association, name) for name in SPECS},
     "subset": subset,
 }

@@ -12,10 +12,10 @@ import numpy as np
 from polyrule.arrays import Floats, Ints
 from polyrule.data.results import frame_of_rows
 from polyrule.errors import MeasureError, OptionError
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
+from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get
 from polyrule.measures.proofs import Settled, settle
-from polyrule.measures.properties import Case, Properties, is_constant, properties_of, proved, refuted
+from polyrule.measures.properties import Properties, is_constant, properties_of, proved, refuted
 from polyrule.measures.small_worlds import value_text
 
 # Counts to try a measure on: TP from 1, the others from 0.
@@ -266,11 +266,8 @@ def _entries(known: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
 
 def _properties(case: Case, budget: int) -> Properties:
     """Return what is known, after a look at more worlds where all that is left to say is "perhaps decomposable"."""
-    states = {"negative": case.negative, "nothing_set": case.nothing_set}
-    found = properties_of(case.measure, case.averaging, case.scope, **states, budget=budget)
-    if found.proved or found.kind != "decomposable":
-        return found
-    return properties_of(case.measure, case.averaging, case.scope, **states, budget=FURTHER * budget)
+    found = properties_of(case, budget)
+    return found if found.proved or found.kind != "decomposable" else properties_of(case, FURTHER * budget)
 
 
 def _tried_harder(entry: Entry, measure: Measure, negative: bool, settled: Settled | None) -> Entry:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from polyrule.arrays import Ints
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, Measure, SubsetAccuracy
 
@@ -48,6 +52,64 @@ def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: s
     if assigned != UNSET:
         return NOTHING
     return TP if truth == literal else FP
+
+
+def cells(truth: Any, covered: Any, is_set: Any, scope: str) -> Ints:
+    """Say where each cell of tables (…, examples, labels) counts, by what a head says: (…, examples, labels, 3, 4).
+
+    It may say nothing, that the label is absent, or that it is present, in this order.
+    """
+    said = (None, 0, 1)
+    table = np.array(
+        [[[[cell(t, bool(c), a, s, scope) for s in said] for a in (UNSET, 0)] for c in (0, 1)] for t in (0, 1, 2)]
+    )
+    return np.asarray(table[truth, covered[..., None].astype(np.int8), is_set.astype(np.int8)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCounts:
+    """Integer counts per label; `tp` and `fp` have a column per literal (``label = 0``, ``label = 1``).
+
+    `fn` and `tn` are over uncovered examples. `covered_present` and `covered_absent` are over all covered examples,
+    set or not: what a label outside the head contributes with scope ``all``. Counts of many bodies have more axes
+    before that of the labels.
+
+    Examples
+    --------
+    >>> from polyrule.heads import World
+    >>> counts = World.from_text(covered="110 100", uncovered="010").counts
+    >>> counts.tp[:, 1].tolist(), counts.fn.tolist()
+    ([2, 1, 0], [0, 1, 0])
+    """
+
+    tp: Ints
+    fp: Ints
+    fn: Ints
+    tn: Ints
+    covered_present: Ints
+    covered_absent: Ints
+
+    @classmethod
+    def of(cls, unset: Ints, covered: Ints, uncovered: Ints) -> LabelCounts:
+        """Return the counts from numbers of absent and present labels, (…, labels, 2).
+
+        They are those of covered examples whose label nobody has set, of all covered ones, and of the others.
+        """
+        covers = covered[..., 1], covered[..., 0]
+        return cls(unset, unset[..., ::-1], uncovered[..., 1], uncovered[..., 0], *covers)
+
+    def literals(self) -> Ints:
+        """Return (TP, FP, TN, FN) of all literals: (4, …, labels, 2)."""
+        tn, fn = (np.broadcast_to(count[..., None], self.tp.shape) for count in (self.tn, self.fn))
+        return np.stack([self.tp, self.fp, tn, fn])
+
+    def said(self, scope: str) -> Ints:
+        """Return `cells` summed over the examples: (…, labels, 3, 4)."""
+        says = self.literals()
+        silent = says[..., :1] if scope == "full" else np.zeros_like(says[..., :1])
+        if scope == "all":
+            silent[2:, ..., 0] = self.tn + self.covered_absent, self.fn + self.covered_present
+        return np.moveaxis(np.concatenate([silent, says], axis=-1), 0, -1)
 
 
 def head_value(

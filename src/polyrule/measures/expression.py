@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Any
@@ -21,10 +21,11 @@ from polyrule.arrays import Floats
 from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.association import root_of
-from polyrule.measures.base import Measure
-from polyrule.measures.grammar import LONGEST, VARIABLES, Node, tree
+from polyrule.measures.base import Measure, divided
+from polyrule.measures.grammar import LONGEST, VARIABLES, Node, evaluate, kinds, tree
 from polyrule.measures.ratio import RatioMeasure
 
+ROOTS = {"sqrt", "log", "root"}
 MOST_DIGITS = 150  # doubles hold about 300, and counts need some
 
 
@@ -41,7 +42,7 @@ class ExpressionMeasure(Measure):
         self.name = name
         self.root = root
         self.square = square_of(root)
-        self.exact = self.square is not None or not _has_roots(root)
+        self.exact = self.square is not None or not ROOTS & kinds(root)
         self.value(2, 1, 3, 1)
 
     @cached_property
@@ -53,9 +54,9 @@ class ExpressionMeasure(Measure):
         return self.exact and is_monotone(self.square or self.root)
 
     @cached_property
-    def variables(self) -> frozenset[str]:
+    def variables(self) -> set[str]:
         """The counts that occur."""
-        return frozenset(_variables(self.root))
+        return kinds(self.root) & {*VARIABLES}
 
     def in_units(self, unit: Fraction) -> ExpressionMeasure:
         """Write the unit before every count, unless the expression is the same in every unit."""
@@ -67,8 +68,8 @@ class ExpressionMeasure(Measure):
         counts = {name: Fraction(count) for name, count in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         try:
             if self.square is not None:
-                return root_of(Fraction(_evaluate(self.square, counts, Fraction, _EXACTLY)))
-            number = Fraction(_evaluate(self.root, counts, Fraction, _EXACTLY))
+                return root_of(Fraction(evaluate(self.square, counts, Fraction, _EXACTLY)))
+            number = Fraction(evaluate(self.root, counts, Fraction, _EXACTLY))
         except (OverflowError, ValueError):
             number = None
         if number is None:
@@ -79,18 +80,40 @@ class ExpressionMeasure(Measure):
         return number
 
     def keeps_order(self, most: int) -> bool:
-        """Whether `ordered_values` compare like the exact values while no count exceeds `most`."""
-        return self.exact and keeps_order(self.square or self.root, most)
+        """Whether `ordered_values` compare like the exact values while no count exceeds `most`.
+
+        >>> parse("tp**2 / (tp + fp)").keeps_order(10_000), parse("tp**2 / (tp + fp)").keeps_order(10**6)
+        (True, False)
+        >>> parse("sqrt(tp) - 1").keeps_order(10)
+        False
+        """
+        root = self.square or self.root
+        if not self.exact or not kinds(root) <= {*VARIABLES, *_LARGEST}:
+            return False
+        try:
+            top, bottom = evaluate(
+                root, dict.fromkeys(VARIABLES, (most, 1)), lambda n: abs(n).as_integer_ratio(), _LARGEST
+            )
+        except OverflowError:
+            return False
+        return bool(top * bottom < _IN_ORDER)
 
     def ordered_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
-        """Return doubles in the order of the values: the values rounded, or their squares."""
-        return ordered_values(self.square or self.root, (tp, fp, tn, fn))
+        """Return doubles in the order of the values: the values, each rounded once, or their squares.
+
+        >>> parse("tp**2 / (tp + fp)").ordered_values([3, 0], [1, 0], [0, 0], [0, 0])
+        array([2.25, 0.  ])
+        """
+        counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
+        pairs = {name: (count, 1.0) for name, count in counts.items()}
+        top, bottom = evaluate(self.square or self.root, pairs, Fraction.as_integer_ratio, _IN_PARTS)
+        return np.array(np.broadcast_to(top / bottom, counts["tp"].shape))
 
     def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
         counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(_evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
+            found = np.broadcast_to(evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
         return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
     def __eq__(self, other: object) -> bool:
@@ -144,52 +167,31 @@ def _digits(node: Node) -> float:
     return max(parts, default=0.0) + (math.log10(2) if node.kind in "+-" else 0.0)
 
 
-def _variables(node: Node) -> Iterator[str]:
-    if node.kind in VARIABLES:
-        yield node.kind
-    for operand in node.operands:
-        yield from _variables(operand)
-
-
 Number = Fraction | float
-
-
-def _evaluate(node: Node, counts: dict[str, Any], number: Callable[[Fraction], Any], apply: dict[str, Any]) -> Any:
-    """Evaluate an expression, exactly or for whole arrays: as `number` and the operators of `apply` do it."""
-    if node.kind == "number":
-        return number(node.number)
-    if node.kind in counts:
-        return counts[node.kind]
-    return apply[node.kind](*(_evaluate(operand, counts, number, apply) for operand in node.operands))
 
 
 def _divide(x: Number, y: Number) -> Number:
     return x / y if y else Fraction(0)
 
 
-def _raise(x: Number, y: Number) -> Number:
-    if not x and y < 0:
+def _raise(x: Number, power: Fraction) -> Number:
+    if not x and power < 0:
         return Fraction(0)
-    if isinstance(y, Fraction) and y.denominator == 1:
-        return x ** int(y)
+    if power.denominator == 1:
+        return x ** int(power)
     if x < 0:
         raise ValueError
-    return math.pow(x, y)
+    return math.pow(x, power)
 
 
-def _divide_arrays(x: Floats, y: Floats) -> Floats:
-    top, bottom = np.broadcast_arrays(x, y)
-    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
-
-
-def _raise_arrays(x: Floats, y: Floats) -> Floats:
-    return np.where((x == 0) & (y < 0), 0.0, x**y)
+def _raise_arrays(x: Floats, power: Fraction) -> Floats:
+    return np.where((x == 0) & (power < 0), 0.0, x ** float(power))
 
 
 _PLAIN: dict[str, Callable[..., Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "abs": abs}
 _EXACTLY = _PLAIN | {"/": _divide, "**": _raise, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
 _ON_ARRAYS = _PLAIN | {
-    "/": _divide_arrays,
+    "/": divided,
     "**": _raise_arrays,
     "sqrt": np.sqrt,
     "log": np.log,
@@ -206,7 +208,7 @@ def square_of(node: Node) -> Node | None:
     >>> square_of(tree("sqrt(tp * tn)")) == tree("tp * tn"), square_of(tree("sqrt(tp) - fp"))
     (True, None)
     """
-    return _square(node) if _has_square_root(node) else None
+    return _square(node) if "sqrt" in kinds(node) else None
 
 
 def degree(node: Node) -> Fraction | None:
@@ -235,18 +237,14 @@ def _times(node: Node, unit: Fraction) -> Node:
     return Node(node.kind, tuple(_times(operand, unit) for operand in node.operands), node.number)
 
 
-def _has_square_root(node: Node) -> bool:
-    return node.kind == "sqrt" or any(map(_has_square_root, node.operands))
-
-
 def _square(node: Node) -> Node | None:
     if node.kind == "sqrt":
         inner = node.operands[0]
-        return None if _has_roots(inner) or not _never_negative(inner) else inner
+        return inner if not ROOTS & kinds(inner) and _never_negative(inner) else None
     if node.kind in ("*", "/"):
         left, right = (_square(operand) for operand in node.operands)
         return None if left is None or right is None else Node(node.kind, (left, right))
-    if not _has_roots(node) and _never_negative(node):
+    if not ROOTS & kinds(node) and _never_negative(node):
         return Node("**", (node, Node("number", number=Fraction(2))))
     return None
 
@@ -262,11 +260,6 @@ def _never_negative(node: Node) -> bool:
     return node.kind == "abs" or (
         node.kind in ("+", "*", "/", "max", "min") and all(map(_never_negative, node.operands))
     )
-
-
-def _has_roots(node: Node) -> bool:
-    broken = node.kind == "**" and node.operands[1].number.denominator != 1
-    return broken or node.kind in ("sqrt", "log") or any(_has_roots(operand) for operand in node.operands)
 
 
 Linear = list[Fraction]
@@ -333,75 +326,51 @@ def _as_linear(node: Node) -> Linear | None:
 _EXACT = 2**53
 _IN_ORDER = 2**51
 
-
-def keeps_order(root: Node, most: int) -> bool:
-    """Whether `ordered_values` are in the order of the exact values while no count exceeds `most`.
-
-    >>> from polyrule.measures.grammar import tree
-    >>> keeps_order(tree("tp**2 / (tp + fp)"), 10_000), keeps_order(tree("tp**2 / (tp + fp)"), 10**6)
-    (True, False)
-    >>> keeps_order(tree("sqrt(tp)"), 10)
-    False
-    """
-    parts = _largest(root, most)
-    return parts is not None and parts[0] * parts[1] < _IN_ORDER
-
-
-def ordered_values(root: Node, counts: tuple[Any, Any, Any, Any]) -> Floats:
-    """Return the quotients of arrays of counts, each rounded once.
-
-    >>> from polyrule.measures.grammar import tree
-    >>> ordered_values(tree("tp**2 / (tp + fp)"), ([3, 0], [1, 0], [0, 0], [0, 0]))
-    array([2.25, 0.  ])
-    """
-    arrays = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, counts, strict=True)}
-    top, bottom = _quotient(root, arrays)
-    return np.array(np.broadcast_to(top / bottom, arrays["tp"].shape))
-
-
 Parts = tuple[Any, Any]
+"""Top and bottom of a quotient; the bottom is positive."""
 
 
-def _largest(node: Node, most: int) -> tuple[int, int] | None:
-    """Return what top and bottom of a part are at most; None where they are no whole numbers, or too large ones."""
-    if node.kind == "number":
-        return abs(node.number.numerator), node.number.denominator
-    if node.kind in VARIABLES:
-        return most, 1
-    if node.kind == "**":
-        base, power = _largest(node.operands[0], most), node.operands[1].number
-        if base is None or node.operands[1].kind != "number" or power.denominator != 1:
-            return None
-        top, bottom = base if power >= 0 else (base[1], max(base[0], 1))
-        found = top ** abs(int(power)), bottom ** abs(int(power))
-    else:
-        if node.kind not in ("+", "-", "*", "/"):
-            return None
-        left, right = (_largest(operand, most) for operand in node.operands)
-        if left is None or right is None:
-            return None
-        (a, b), (c, d) = left, right
-        found = {"*": (a * c, b * d), "/": (a * d, b * max(c, 1))}.get(node.kind, (a * d + c * b, b * d))
-    return found if max(found) < _EXACT else None
+def _arithmetic(difference: Callable[[Parts, Parts], Parts], inverse: Callable[[Parts], Parts]) -> dict[str, Any]:
+    """Return how quotients are added, multiplied and so on, given what is not the same for all that stands in them."""
+
+    def power(base: Parts, exponent: Fraction) -> Parts:
+        top, bottom = base if exponent >= 0 else inverse(base)
+        return top ** abs(int(exponent)), bottom ** abs(int(exponent))
+
+    return {
+        "+": _sum,
+        "-": difference,
+        "*": _product,
+        "/": lambda x, y: _product(x, inverse(y)),
+        "**": power,
+    }
 
 
-def _quotient(node: Node, counts: dict[str, Floats]) -> Parts:
-    """Return top and bottom; the bottom is positive, and what is divided by 0 is 0."""
-    if node.kind == "number":
-        return float(node.number.numerator), float(node.number.denominator)
-    if node.kind in counts:
-        return counts[node.kind], 1.0
-    if node.kind == "**":
-        power = int(node.operands[1].number)
-        top, bottom = _quotient(node.operands[0], counts)
-        return (top**power, bottom**power) if power >= 0 else _divided(bottom**-power, top**-power)
-    (a, b), (c, d) = (_quotient(operand, counts) for operand in node.operands)
-    if node.kind == "*":
-        return a * c, b * d
-    if node.kind == "/":
-        return _divided(a * d, b * c)
-    return (a * d + c * b if node.kind == "+" else a * d - c * b), b * d
+def _sum(x: Parts, y: Parts) -> Parts:
+    return x[0] * y[1] + y[0] * x[1], x[1] * y[1]
 
 
-def _divided(top: Any, bottom: Any) -> Parts:
-    return np.where(bottom == 0, 0.0, top * np.sign(bottom)), np.where(bottom == 0, 1.0, np.abs(bottom))
+def _product(x: Parts, y: Parts) -> Parts:
+    return x[0] * y[0], x[1] * y[1]
+
+
+def _inverse(x: Parts) -> Parts:
+    top, bottom = x
+    return np.where(top == 0, 0.0, bottom * np.sign(top)), np.where(top == 0, 1.0, np.abs(top))
+
+
+def _limited(operation: Callable[..., Parts]) -> Callable[..., Parts]:
+    """Return an operation that raises OverflowError for what doubles do not hold exactly."""
+
+    def apply(*operands: Any) -> Parts:
+        found = operation(*operands)
+        if max(found) >= _EXACT:
+            raise OverflowError
+        return found
+
+    return apply
+
+
+_IN_PARTS = _arithmetic(lambda x, y: _sum(x, (-y[0], y[1])), _inverse)
+#: The same for what tops and bottoms are at most.
+_LARGEST = {kind: _limited(apply) for kind, apply in _arithmetic(_sum, lambda x: (x[1], max(x[0], 1))).items()}

@@ -14,8 +14,10 @@ The functions are sqrt, log (natural), abs, min and max.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from polyrule.errors import MeasureError
 
@@ -40,6 +42,39 @@ class Node:
 def tree(text: str) -> Node:
     """Return an expression as a tree, whatever kind of measure it is."""
     return _Parser(text).run()
+
+
+def kinds(node: Node) -> set[str]:
+    """Return the kinds of all parts of an expression; ``root`` stands for a broken power.
+
+    >>> sorted(kinds(tree("tp**2 / tp**0.5")))
+    ['**', '/', 'root', 'tp']
+    """
+    own = {node.kind} if node.kind != "number" else set()
+    if node.kind == "**":
+        own = {"**" if node.operands[1].number.denominator == 1 else "root"}
+    return own.union(*map(kinds, node.operands))
+
+
+def evaluate(
+    node: Node, counts: Mapping[str, Any], number: Callable[[Fraction], Any], apply: Mapping[str, Callable[..., Any]]
+) -> Any:
+    """Evaluate an expression in whatever `counts` are: by what `apply` has for each operator and function.
+
+    `number` says what a number is there; exponents stay fractions.
+
+    >>> evaluate(tree("2 * tp**3"), {"tp": 5}, int, {"*": lambda x, y: x * y, "**": lambda x, power: x ** int(power)})
+    250
+    """
+    if node.kind == "number":
+        return number(node.number)
+    if node.kind in VARIABLES:
+        return counts[node.kind]
+    first, *others = node.operands
+    left = evaluate(first, counts, number, apply)
+    if node.kind == "**":
+        return apply["**"](left, others[0].number)
+    return apply[node.kind](left, *(evaluate(operand, counts, number, apply) for operand in others))
 
 
 class _Parser:

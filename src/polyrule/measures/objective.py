@@ -6,27 +6,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, log
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from polyrule.errors import OptionError
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
-from polyrule.measures.catalogue import get
+from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
+from polyrule.measures.catalogue import get, hamming
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.proofs import known_proof
+from polyrule.measures.properties import Properties, proof_for
 from polyrule.measures.ratio import RatioMeasure, Row
-
-if TYPE_CHECKING:
-    from polyrule.measures.properties import Properties
-
 
 #: Numerators and denominators below this have cross products, and sums of a few of them, that fit 128-bit integers.
 LARGEST_SUM = 1 << 60
 #: A lift in steps of 2**-30 below this may be multiplied in, too.
 LARGEST_LIFT = 1 << 36
 
-HAMMING: tuple[Row, Row] = ((0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
+HAMMING = hamming().rows
 
 KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
 FORMULAS = ("", "m_estimate", *SPECS, "function", "ratio")
@@ -87,33 +83,6 @@ class FastForm:
                 raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
-def _fast_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
-    measure = objective.measure
-    rho = (
-        None
-        if objective.lift.is_none
-        else tuple(
-            objective.lift.SCALE if size == 0 else objective.lift.steps(size, n_labels) for size in range(n_labels + 1)
-        )
-    )
-    if isinstance(measure, SubsetAccuracy):
-        if objective.scope != "head" or rho is not None:
-            return None
-        zero: Row = (0, 0, 0, 0, 0)
-        return FastForm("subset", zero, zero, "head", None, objective.max_head_size)
-    if not isinstance(measure, RatioMeasure):
-        return _traced_form(objective, n_labels, weight) or _counted_form(objective, n_labels, weight)
-    kind = _ratio_kind(objective, measure, lifted=rho is not None)
-    most = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
-    if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * most for row in measure.rows) >= LARGEST_SUM:
-        return None
-    if max(rho or (0,)) >= LARGEST_LIFT:
-        return None
-    if kind == "example" and max(measure.denominator) * n_labels >= 1 << 31:
-        return None
-    return FastForm(kind, measure.numerator, measure.denominator, objective.scope, rho, objective.max_head_size)
-
-
 def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
     """Return the form of a function that is known to compute a ratio, as long as its doubles are ordered like it."""
     measure = objective.measure
@@ -121,7 +90,7 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
         return None
     if measure.traced is None or weight * n_labels > measure.traced.largest_total:
         return None
-    found = _fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
+    found = replace(objective, measure=measure.traced.measure).fast_form(n_labels, weight)
     return None if found is None else replace(found, formula="ratio")
 
 
@@ -167,12 +136,10 @@ def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> st
 
 def _is_compiled_example_wise(measure: RatioMeasure) -> bool:
     """Whether it is Hamming accuracy, or gives only covered examples a value, convex in the number of their errors."""
-    if (measure.numerator, measure.denominator) == HAMMING:
+    if measure.rows == HAMMING:
         return True
-    constant, tp, *others = measure.numerator
     zero, right, wrong, *_ = measure.denominator
-    plain = constant == 0 and tp > 0 and not any(others) and zero == 0 and min(measure.denominator) >= 0
-    return plain and right >= wrong > 0
+    return measure.rewards_tp_only and zero == 0 and right >= wrong > 0
 
 
 SEARCHES = ("auto", "exhaustive", "antimonotone", "decomposable", "ratio", "subset", "bound")
@@ -397,16 +364,13 @@ class Objective:
         >>> Objective("tp**2 / (tp + fp)**2").proof()["lemma"], Objective("f1").proof()
         ('between', None)
         """
-        measure = self.measure
-        if not isinstance(measure, ExpressionMeasure) or not measure.exact or self.averaging != "micro":
-            return None
-        if self.scope == "full" or (self.scope == "all" and not measure.variables <= {"tp", "fp"}):
+        if not isinstance(self.measure, ExpressionMeasure):
             return None
         with suppress(KeyboardInterrupt):
             for nothing_set in (False, True):
-                proof = known_proof(measure, nothing_set, self.negative)
+                proof = proof_for(Case(self.measure, self.averaging, self.scope, self.negative, nothing_set))
                 if proof is not None:
-                    return proof.to_dict(measure)
+                    return proof.to_dict(self.measure)
         return None
 
     def fast_form(self, n_labels: int, weight: int = 0) -> FastForm | None:
@@ -421,7 +385,30 @@ class Objective:
         >>> Objective("matthews", scope="all").fast_form(6) is None
         True
         """
-        return _fast_form(self, n_labels, weight)
+        measure = self.measure
+        rho = (
+            None
+            if self.lift.is_none
+            else tuple(
+                self.lift.SCALE if size == 0 else self.lift.steps(size, n_labels) for size in range(n_labels + 1)
+            )
+        )
+        if isinstance(measure, SubsetAccuracy):
+            if self.scope != "head" or rho is not None:
+                return None
+            zero: Row = (0, 0, 0, 0, 0)
+            return FastForm("subset", zero, zero, "head", None, self.max_head_size)
+        if not isinstance(measure, RatioMeasure):
+            return _traced_form(self, n_labels, weight) or _counted_form(self, n_labels, weight)
+        kind = _ratio_kind(self, measure, lifted=rho is not None)
+        most = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
+        if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * most for row in measure.rows) >= LARGEST_SUM:
+            return None
+        if max(rho or (0,)) >= LARGEST_LIFT:
+            return None
+        if kind == "example" and max(measure.denominator) * n_labels >= 1 << 31:
+            return None
+        return FastForm(kind, measure.numerator, measure.denominator, self.scope, rho, self.max_head_size)
 
     def __str__(self) -> str:
         parts = [self.measure.name, self.averaging, f"scope {self.scope}"]

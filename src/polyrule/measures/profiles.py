@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.measures.definition import UNSET
+from polyrule.measures.definition import UNSET, LabelCounts
 from polyrule.measures.small_worlds import Batch
 
 LABELS = (2, 3)
@@ -46,23 +46,8 @@ class Profiles:
         return self.open[..., 0] >= min_tp, self.open[..., 1] >= min_tp
 
     def counts(self, scope: str) -> Ints:
-        """Return the counts of each label for each thing a head may say: (worlds, labels, 3, 4).
-
-        In the order of `small_worlds`: outside the head, said absent, said present.
-        """
-        absent, present = self.open[..., 0], self.open[..., 1]
-        tn, fn = self.outside[..., 0], self.outside[..., 1]
-        says_absent = np.stack([absent, present, tn, fn], axis=-1)
-        says_present = np.stack([present, absent, tn, fn], axis=-1)
-        if scope == "full":
-            silent = says_absent
-        elif scope == "all":
-            nothing = np.zeros_like(tn)
-            inside = self.open + self.closed
-            silent = np.stack([nothing, nothing, tn + inside[..., 0], fn + inside[..., 1]], axis=-1)
-        else:
-            silent = np.zeros_like(says_absent)
-        return np.stack([silent, says_absent, says_present], axis=2)
+        """Return the counts of each label for each thing a head may say: (worlds, labels, 3, 4)."""
+        return LabelCounts.of(self.open, self.open + self.closed, self.outside).said(scope)
 
     def matrices(self, world: int) -> Batch:
         """Return one of the worlds with examples and all, as a batch of one."""

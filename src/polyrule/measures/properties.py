@@ -22,9 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from polyrule.errors import OptionError
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
+from polyrule.measures.base import Case, Measure, SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs import Proof, exchange, known_proof
@@ -34,18 +33,6 @@ from polyrule.measures.small_worlds import Witness
 from polyrule.measures.trial import extent, find_witness
 
 TP, FP, TN, FN = 1, 2, 3, 4
-
-
-@dataclass(frozen=True)
-class Case:
-    """What a proof is asked about."""
-
-    measure: Measure
-    averaging: str
-    scope: str
-    negative: bool
-    nothing_set: bool
-    lopsided: bool = False  # whether of some label only one of the two literals is allowed
 
 
 @dataclass(frozen=True)
@@ -244,18 +231,27 @@ def _association(case: Case) -> Verdict | None:
     return None
 
 
+def _exchange(case: Case) -> Verdict | None:
+    measure = case.measure
+    if not isinstance(measure, ExpressionMeasure) or (case.averaging, case.scope) != ("micro", "full"):
+        return None
+    reason = "only TP depends on the head, and the value is monotone in TP"
+    return Verdict("anti-monotone", "F", reason) if measure.exact and exchange(measure) else None
+
+
 def _by_lemma(case: Case) -> Verdict | None:
-    """What a machine proved, for expressions whose values are exact."""
+    proof = proof_for(case)
+    return None if proof is None else Verdict(proof.kind, "L", proof.reason)
+
+
+def proof_for(case: Case) -> Proof | None:
+    """Return what a machine proved about expressions whose values are exact, where the head's labels alone count."""
     measure = case.measure
     if not isinstance(measure, ExpressionMeasure) or not measure.exact or case.averaging != "micro":
         return None
-    if case.scope == "full":
-        reason = "only TP depends on the head, and the value is monotone in TP"
-        return Verdict("anti-monotone", "F", reason) if exchange(measure) else None
-    if case.scope == "all" and not measure.variables <= {"tp", "fp"}:
+    if case.scope == "full" or (case.scope == "all" and not measure.variables <= {"tp", "fp"}):
         return None  # labels outside the head count, as TN and FN
-    proof = known_proof(measure, case.nothing_set, case.negative and not case.lopsided)
-    return None if proof is None else Verdict(proof.kind, "L", proof.reason)
+    return known_proof(measure, case.nothing_set, case.negative and not case.lopsided)
 
 
 #: Linear over linear in TP and FN, with a positive denominator, where TP + FP and TN + FN are the same for all.
@@ -271,6 +267,7 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _m_estimate,
     _fixed_positives,
     _association,
+    _exchange,
     _by_lemma,
 )
 
@@ -331,18 +328,12 @@ class Properties:
 
 
 @lru_cache(maxsize=4096)
-def properties_of(
-    measure: Measure, averaging: str, scope: str, *, negative: bool = True, nothing_set: bool = True, budget: int = 1500
-) -> Properties:
+def properties_of(case: Case, budget: int = 1500) -> Properties:
     """Return what is known; see `Measure.properties`."""
-    for name, given, known in (("averaging", averaging, AVERAGINGS), ("scope", scope, SCOPES)):
-        if given not in known:
-            raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-    case = Case(measure, averaging, scope, negative, nothing_set)
     verdict = prove(case)
 
     def refute(claim: str) -> Witness | None:
-        return find_witness(measure, averaging, scope, claim, negative, nothing_set, budget)[0]
+        return find_witness(case, claim, budget)[0]
 
     if verdict is not None and verdict.kind == "decomposable":
         return _with_searches(case, verdict, None)
@@ -352,7 +343,7 @@ def properties_of(
     witness = refute("anti-monotone")
     if witness is not None:
         return refuted(case, witness, linear)
-    reason = f"no counterexample in {extent(measure, averaging, scope, nothing_set, budget)}, but no proof either"
+    reason = f"no counterexample in {extent(case, budget)}, but no proof either"
     witness = refute("decomposable")
     kind = "decomposable" if witness is None else "anti-monotone"
     return _with_searches(case, Verdict(kind, "no counterexample", reason, linear), witness)

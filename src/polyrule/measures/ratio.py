@@ -11,7 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
-from polyrule.measures.base import Counts, Measure
+from polyrule.measures.base import Counts, Measure, divided
 
 Row = tuple[int, int, int, int, int]
 
@@ -75,6 +75,12 @@ class RatioMeasure(Measure):
         """Whether the denominator is positive for every head whose literals have TP >= 1."""
         return min(self.denominator) >= 0 and self.denominator[0] + self.denominator[1] > 0
 
+    @property
+    def rewards_tp_only(self) -> bool:
+        """Whether an example without true positives is worth 0 and none is worth less, as by the F-measures."""
+        constant, tp, *others = self.numerator
+        return constant == 0 and tp > 0 and not any(others) and min(self.denominator) >= 0
+
     def in_units(self, unit: Fraction) -> RatioMeasure:
         """Divide the constants by the unit, so that the ratio is the same."""
         if not self.has_constants:
@@ -97,8 +103,7 @@ class RatioMeasure(Measure):
         bottom = sum(
             (b * x for b, x in zip(self.denominator[1:], counts, strict=True)), np.float64(self.denominator[0])
         )
-        top, bottom = np.broadcast_arrays(top, bottom)
-        return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
+        return divided(top, bottom)
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Take every count at the end where the ratio is larger; None if that differs from case to case."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bools, Floats, Ints, Ints8
 from polyrule.measures.base import Measure, SubsetAccuracy
-from polyrule.measures.definition import UNSET, Head, cell
+from polyrule.measures.definition import UNSET, Head, cells
 
 if TYPE_CHECKING:
     from polyrule.measures.profiles import Profiles
@@ -50,6 +50,19 @@ class Batch:
         open_cells = self.covered[:, :, None] & (self.assigned == UNSET)
         absent, present = ((open_cells & (self.truth == truth)).sum(axis=1) >= min_tp for truth in (0, 1))
         return absent, present
+
+    def cells(self, scope: str) -> Ints:
+        """Return where each cell counts, for each thing a head may say: (worlds, examples, labels, 3, 4)."""
+        return cells(self.truth, self.covered, self.assigned != UNSET, scope)
+
+    def counts(self, scope: str) -> Ints:
+        """Return the counts of each label for each thing a head may say: (worlds, labels, 3, 4)."""
+        return np.asarray(self.cells(scope).sum(axis=1))
+
+    def matrices(self, world: int) -> Batch:
+        """Return one of the worlds, as a batch of one."""
+        own = slice(world, world + 1)
+        return Batch(self.truth[own], self.covered[own], self.assigned[own])
 
 
 def batches(budget: int, nothing_set: bool, seed: int = 0, size: int = 512) -> Iterator[Batch]:
@@ -120,30 +133,28 @@ def usable_heads(batch: Batch | Profiles, heads: Ints8, min_tp: int = 1) -> Bool
     return usable
 
 
-def head_values(measure: Measure, averaging: str, scope: str, batch: Batch, heads: Ints8, usable: Bools) -> Floats:
+def head_values(
+    measure: Measure, averaging: str, scope: str, worlds: Batch | Profiles, heads: Ints8, usable: Bools
+) -> Floats:
     """Return the value of every usable head in every world, in doubles: shape (worlds, heads)."""
+    if averaging == "micro" and not isinstance(measure, SubsetAccuracy):
+        return _measured(measure, _summed(worlds.counts(scope), heads), usable)
+    assert isinstance(worlds, Batch)
     if isinstance(measure, SubsetAccuracy):
-        return _subset_values(scope, batch, heads)
-    cells = _cells(batch, scope)
-    labels = heads.shape[1]
-    if averaging == "micro":
-        return _measured(measure, _summed(cells.sum(axis=1), heads), usable)
+        return _subset_values(scope, worlds, heads)
+    where = worlds.cells(scope)
     if averaging == "example":
-        return np.asarray(measure.quick_values(*np.moveaxis(_summed(cells, heads), -1, 0)).mean(axis=1))
+        return np.asarray(measure.quick_values(*np.moveaxis(_summed(where, heads), -1, 0)).mean(axis=1))
     if averaging == "label":
-        per_label = measure.quick_values(*np.moveaxis(cells.sum(axis=1), -1, 0))
+        per_label = measure.quick_values(*np.moveaxis(where.sum(axis=1), -1, 0))
     else:
-        per_label = measure.quick_values(*np.moveaxis(cells, -1, 0)).mean(axis=1)
-    total = np.zeros((len(batch), len(heads)))
+        per_label = measure.quick_values(*np.moveaxis(where, -1, 0)).mean(axis=1)
+    labels = heads.shape[1]
+    total = np.zeros((len(worlds), len(heads)))
     for label in range(labels):
         counted = np.ones(len(heads)) if scope != "head" else (heads[:, label] != OUT).astype(float)
         total += per_label[:, label, heads[:, label]] * counted
     return np.asarray(total / ((heads != OUT).sum(axis=1) if scope == "head" else labels))
-
-
-def profile_values(measure: Measure, scope: str, worlds: Profiles, heads: Ints8, usable: Bools) -> Floats:
-    """Return the micro-averaged value of every usable head in every world, in doubles: shape (worlds, heads)."""
-    return _measured(measure, _summed(worlds.counts(scope), heads), usable)
 
 
 def _measured(measure: Measure, counts: Ints, usable: Bools) -> Floats:
@@ -159,19 +170,9 @@ def _summed(ground: Ints, heads: Ints8) -> Ints:
     return counts
 
 
-def _cells(batch: Batch, scope: str) -> Ints:
-    """Return where each cell counts, for each thing a head may say: (worlds, examples, labels, 3, 4)."""
-    said = (None, 0, 1)
-    table = np.array(
-        [[[[cell(t, bool(c), a, s, scope) for s in said] for a in (UNSET, 0)] for c in (0, 1)] for t in (0, 1)]
-    )
-    covered = batch.covered[:, :, None].astype(np.int8)
-    return np.asarray(table[batch.truth, covered, (batch.assigned != UNSET).astype(np.int8)])
-
-
 def _subset_values(scope: str, batch: Batch, heads: Ints8) -> Floats:
-    cells = _cells(batch, "all")
-    right = cells[..., 0] + cells[..., 2] > 0
+    where = batch.cells("all")
+    right = where[..., 0] + where[..., 2] > 0
     if scope == "head":
         right[..., OUT] = True
     fine = np.ones((*batch.truth.shape[:2], len(heads)), bool)

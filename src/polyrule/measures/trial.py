@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints8
-from polyrule.measures.base import Measure, SubsetAccuracy
+from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
 from polyrule.measures.small_worlds import (
@@ -26,7 +26,6 @@ from polyrule.measures.small_worlds import (
     batches,
     head_values,
     heads_over,
-    profile_values,
     usable_heads,
 )
 
@@ -34,16 +33,7 @@ CLOSE = 1e-11  # doubles of equal values in worlds this small differ by less (re
 
 
 def find_witness(
-    measure: Measure,
-    averaging: str,
-    scope: str,
-    claim: str,
-    negative: bool = True,
-    nothing_set: bool = True,
-    budget: int = 4000,
-    min_tp: int = 1,
-    deadline: float | None = None,
-    large: bool = False,
+    case: Case, claim: str, budget: int = 4000, min_tp: int = 1, deadline: float | None = None, large: bool = False
 ) -> tuple[Witness | None, int]:
     """Look for the smallest world that refutes a claim; return it, or None, and the number of worlds looked at.
 
@@ -51,12 +41,10 @@ def find_witness(
     `deadline` ends the search, in CPU seconds of the process; `large` looks only at random worlds of up to 400
     examples, where profiles are enough. Every literal needs `min_tp` true positives.
     """
-    trial = Trial(measure, averaging, scope, claim, negative, min_tp)
-    seen = 0
-    profiles = by_profiles(measure, averaging)
-    some = random_profiles(budget, nothing_set) if large and profiles else _worlds(budget, nothing_set, scope, profiles)
-    if profiles and scope == "head" and claim == "decomposable":
-        some = chain(some, tied_profiles(measure.quick_values, nothing_set))
+    trial, seen = Trial(case, claim, min_tp), 0
+    some = random_profiles(budget, case.nothing_set) if large and case.by_profiles else _worlds(budget, case)
+    if case.by_profiles and case.scope == "head" and claim == "decomposable":
+        some = chain(some, tied_profiles(case.measure.quick_values, case.nothing_set))
     for batch in some:
         witness = trial.run(batch)
         seen += len(batch)
@@ -67,27 +55,20 @@ def find_witness(
     return None, seen
 
 
-def by_profiles(measure: Measure, averaging: str) -> bool:
-    """Whether a world matters only through its labels' counts."""
-    return averaging == "micro" and not isinstance(measure, SubsetAccuracy)
-
-
-def extent(measure: Measure, averaging: str, scope: str, nothing_set: bool, budget: int) -> str:
+def extent(case: Case, budget: int) -> str:
     """Say in words which worlds `find_witness` looks at.
 
     >>> from polyrule import measures
-    >>> extent(measures.matthews(), "micro", "head", True, 4000)
+    >>> extent(Case(measures.matthews()), 4000)
     '4000 small worlds, among them all with up to 3 labels and 5 examples'
     """
-    known = sum(map(len, _known_worlds(nothing_set)))
-    if by_profiles(measure, averaging):
-        examples, _ = complete_sizes(max(budget - known, 0), nothing_set, scope)
+    among = ""
+    if case.by_profiles:
+        known = sum(map(len, _known_worlds(case.nothing_set)))
+        examples, _ = complete_sizes(max(budget - known, 0), case.nothing_set, case.scope)
         among = f"all with up to 3 labels and {examples} examples" if examples else ""
-    elif nothing_set:
+    elif case.nothing_set and budget >= 4000:
         among = f"all with {' or '.join(f'{n} labels and {m} examples' for n, m in COMPLETE[-2:])}"
-        among = among if budget >= 4000 else ""
-    else:
-        among = ""
     return f"{budget} small worlds" + (f", among them {among}" if among else "")
 
 
@@ -95,25 +76,19 @@ def extent(measure: Measure, averaging: str, scope: str, nothing_set: bool, budg
 class Trial:
     """A claim on trial before batches of worlds."""
 
-    measure: Measure
-    averaging: str
-    scope: str
+    case: Case
     claim: str
-    negative: bool
-    min_tp: int
+    min_tp: int = 1
 
     def run(self, batch: Batch | Profiles) -> Witness | None:
         """Return the first world of the batch that refutes the claim."""
-        heads = heads_over(batch.n_labels, self.negative)
+        case = self.case
+        heads = heads_over(batch.n_labels, case.negative)
         usable = usable_heads(batch, heads, self.min_tp)
-        if isinstance(batch, Profiles):
-            values = profile_values(self.measure, self.scope, batch, heads, usable)
-        else:
-            values = head_values(self.measure, self.averaging, self.scope, batch, heads, usable)
+        values = head_values(case.measure, case.averaging, case.scope, batch, heads, usable)
         values = np.where(usable, values, -np.inf)
         for world, chosen in refutations(self.claim, values, heads):
-            one, at = (batch.matrices(world), 0) if isinstance(batch, Profiles) else (batch, world)
-            witness = self._confirm(one, at, heads[chosen], heads[usable[world]])
+            witness = self._confirm(batch.matrices(world), heads[chosen], heads[usable[world]])
             if witness is not None:
                 return witness
         return None
@@ -126,13 +101,13 @@ class Trial:
                 return witness
             witness = smaller
 
-    def _confirm(self, batch: Batch, world: int, chosen: Ints8, usable: Ints8) -> Witness | None:
+    def _confirm(self, world: Batch, chosen: Ints8, usable: Ints8) -> Witness | None:
         """Check a refutation by the exact definition, so that rounding can never be the reason."""
-        truth, covered, assigned = (x[world].tolist() for x in (batch.truth, batch.covered, batch.assigned))
-        weights = [1] * len(truth)
+        truth, covered, assigned = (x[0].tolist() for x in (world.truth, world.covered, world.assigned))
+        case, weights = self.case, [1] * len(truth)
 
         def exact(row: Ints8) -> Fraction:
-            return head_value(self.measure, self.averaging, self.scope, truth, covered, assigned, weights, as_head(row))
+            return head_value(case.measure, case.averaging, case.scope, truth, covered, assigned, weights, as_head(row))
 
         best = max(exact(row) for row in usable)
         values = [exact(row) for row in chosen]
@@ -260,8 +235,8 @@ def _known_worlds(nothing_set: bool) -> tuple[Batch, ...]:
     )
 
 
-def _worlds(budget: int, nothing_set: bool, scope: str, profiles: bool) -> Iterator[Batch | Profiles]:
-    known = _known_worlds(nothing_set)
+def _worlds(budget: int, case: Case) -> Iterator[Batch | Profiles]:
+    known, nothing_set = _known_worlds(case.nothing_set), case.nothing_set
     yield from known
     left = max(budget - sum(map(len, known)), 0)
-    yield from profile_batches(left, nothing_set, scope) if profiles else batches(left, nothing_set)
+    yield from profile_batches(left, nothing_set, case.scope) if case.by_profiles else batches(left, nothing_set)

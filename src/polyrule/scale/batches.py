@@ -9,7 +9,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Feature
-from polyrule.kernels.cuts import midpoint
+from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.scale.coded import Border, Counts, Range
 from polyrule.scale.judge import CountedBatch
@@ -29,15 +29,11 @@ def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, Bools]:
     >>> below.tolist(), above.tolist()
     ([0, 0], [False, True])
     """
-    inside = np.flatnonzero(weight[:-1])
-    below, above = np.repeat(inside[:-1], 2), np.tile([False, True], max(0, len(inside) - 1))
-    if weight[-1] > 0 and len(inside):
-        everywhere = np.flatnonzero(occurs[:-1])
-        if everywhere[0] < inside[0]:
-            below, above = np.append(everywhere[0], below), np.append(True, above)
-        if everywhere[-1] > inside[-1]:
-            below, above = np.append(below, inside[-1]), np.append(above, False)
-    return below, above
+    inside, everywhere = np.flatnonzero(weight[:-1]), np.flatnonzero(occurs[:-1])
+    missing = weight[-1] > 0 and len(inside) > 0
+    before, behind = missing and everywhere[0] < inside[0], missing and everywhere[-1] > inside[-1]
+    step, above = cut_sides(len(inside), before, behind)
+    return np.append(inside, everywhere[:1])[step], above
 
 
 def numeric_batch(
@@ -88,7 +84,7 @@ def equality_batch(
     def ranges(index: int) -> Range:
         return Range(column, int(values[index]), int(values[index]))
 
-    return batch_of(border, Counts(counts.kinds[values], counts.weight[values]), ranges, condition)
+    return batch_of(border, counts.at(values), ranges, condition)
 
 
 def whole_batch(counts: Counts) -> CountedBatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -111,6 +111,17 @@ class Counts:
     kinds: Any
     weight: Any
 
+    @classmethod
+    def zeros(cls, bins: int, labels: int) -> Counts:
+        """Return counts of no rows."""
+        return cls(np.zeros((bins, labels, KINDS), dtype=np.int64), np.zeros(bins, dtype=np.int64))
+
+    def add_rows(self, places: Any, kinds: Iterable[Any], weights: Any) -> None:
+        """Count rows: their bins, their kinds label by label, their weights."""
+        np.add.at(self.weight, places, weights)
+        for label, kind in enumerate(kinds):
+            np.add.at(self.kinds, (places, label, kind), weights)
+
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.kinds + other.kinds, self.weight + other.weight)
 
@@ -121,6 +132,10 @@ class Counts:
 
     def __sub__(self, other: Counts) -> Counts:
         return Counts(self.kinds - other.kinds, self.weight - other.weight)
+
+    def at(self, bins: Any) -> Counts:
+        """Return the counts of some bins."""
+        return Counts(self.kinds[bins], self.weight[bins])
 
     def followed_by(self, other: Counts) -> Counts:
         """Return these counts and those of more columns."""

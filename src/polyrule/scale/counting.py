@@ -63,15 +63,7 @@ def counted_engine(
     else:
         counter = LocalCounter(packed, compute.threads)
     maker: type[CountedEngine] = RefiningEngine if counting.refine else CountedEngine
-    return maker(
-        counter,
-        packed.features,
-        packed.bins,
-        len(packed.label_names),
-        objective,
-        options,
-        compiled=compute.kernels != "reference",
-    )
+    return maker(counter, packed, objective, options, compiled=compute.kernels != "reference")
 
 
 def present_weight(packed: Packed, label: int) -> int:

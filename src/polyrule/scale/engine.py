@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
-from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
+from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.growth import Step as Growing
 from polyrule.kernels.judge import Verdict
-from polyrule.kernels.singles import RatioValues
-from polyrule.measures import Objective
-from polyrule.measures.ratio import exact_number
+from polyrule.measures import Objective, RatioMeasure
 from polyrule.model.rule import LabelCondition, NominalCondition
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
@@ -25,7 +22,7 @@ from polyrule.scale.coded import LABEL_CODES, Body, Border, Counts, Layout, Memb
 from polyrule.scale.counter import Counter
 from polyrule.scale.judge import ColumnViews, CountedBatch, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
-from polyrule.store.bins import Bins
+from polyrule.store.packed import Packed
 
 #: Most bytes of one table of counts; where all columns take more, they are searched range by range.
 LARGEST_TABLE = 4 << 30
@@ -70,10 +67,7 @@ class CountedEngine(Growth[CountedNode]):
     >>> from polyrule.store import pack_table
     >>> table, truth = Table.from_array([[1.0], [2.0], [3.0]]), np.array([[1, 0], [1, 0], [0, 1]])
     >>> packed = pack_table(table, truth, None, ("a", "b"))
-    >>> engine = CountedEngine(
-    ...     LocalCounter(packed), packed.features, packed.bins, 2, Objective("f0.5"), GrowOptions()
-    ... )
-    >>> engine.grow().body
+    >>> CountedEngine(LocalCounter(packed), packed, Objective("f0.5"), GrowOptions()).grow().body
     (NumericCondition(feature=0, op='<=', threshold=2.5),)
     """
 
@@ -82,19 +76,17 @@ class CountedEngine(Growth[CountedNode]):
     def __init__(
         self,
         counter: Counter,
-        features: tuple[Feature, ...],
-        bins: tuple[Bins, ...],
-        labels: int,
+        packed: Packed,
         objective: Objective,
         options: GrowOptions,
         compiled: bool = True,
     ) -> None:
+        labels = len(packed.label_names)
         judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
         super().__init__(labels, objective, options, judge)
         self._judge: CountedJudge = judge
         self.counter = counter
-        self.features = features
-        self.bins = bins
+        self.features, self.bins = packed.features, packed.bins
         self.compiled = compiled and native is not None
         self._can_decide = self.compiled or counter.decides
         self.total = int(counter.ask(Weight()))
@@ -102,7 +94,7 @@ class CountedEngine(Growth[CountedNode]):
             raise DataError("the weights sum to 2**53 or more; divide them by a common factor and pack the data again")
         self.remaining = self.total
         self._root: Counts | None = None
-        self._lay_out(Layout.of(bins, labels, tuple(range(len(features)))))
+        self._lay_out(Layout.of(self.bins, labels, tuple(range(len(self.features)))))
         self._usual = (0,) * labels
         self._ever_set = np.zeros(labels, dtype=bool)
         self._weights: dict[Layout, Any] = {}
@@ -127,18 +119,14 @@ class CountedEngine(Growth[CountedNode]):
         head = tuple((label, value) for label, value, _, _ in candidate.head)
         answer = self.counter.ask(WhatIf(candidate.coded, head, full, negative))
         covered, still_open, newly = int(answer[0]), int(answer[1]), answer[2:]
-        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
-        step = Step(candidate.coded, head, "all", full, negative)
-        if stopped:
-            step = replace(step, stay="none")
-        elif stop_threshold is None or not keep_covered:
-            step = replace(step, stay="open")
+        stay = who_stays(covered, still_open, stop_threshold, keep_covered)
+        step = Step(candidate.coded, head, stay, full, negative)
         self._ever_set |= newly > 0
         known = candidate.counts if candidate.version == len(self.counter.steps) else None
         self._advance(step, covered, known)
         self.remaining -= {"none": covered, "open": covered - still_open, "all": 0}[step.stay]
         self._add_columns([label for label in range(self.labels) if newly[label]])
-        return Outcome(covered, still_open, int(newly.sum()), stopped)
+        return Outcome(covered, still_open, int(newly.sum()), stay == "none")
 
     def _advance(self, step: Step, covered: int, known: Counts | None) -> None:
         """Correct the counts of the empty body by the rows that change, or forget them where most rows do."""
@@ -199,14 +187,11 @@ class CountedEngine(Growth[CountedNode]):
 
     # -- counting --------------------------------------------------------------------------------------------------
 
-    def _count(self, body: Body, without: Body = (), layout: Layout | None = None) -> Counts:
+    def _count(self, body: Body, without: Range | Members | None = None, layout: Layout | None = None) -> Counts:
         self._look_at_the_clock()
-        excluded = without[0] if without else None
         # a label that nobody has set is never found set
         occurring = tuple(15 if was_set else 3 for was_set in self._ever_set)
-        return self.counter.ask(
-            CountRows(body, layout or self._layout, self._usual, excluded, self.compiled, occurring)
-        )
+        return self.counter.ask(CountRows(body, layout or self._layout, self._usual, without, self.compiled, occurring))
 
     def _whole(self) -> Counts:
         """Counts of the empty body, kept between rules."""
@@ -233,7 +218,7 @@ class CountedEngine(Growth[CountedNode]):
             if parent is None or 2 * node.weight <= parent.weight:
                 node.counts = self._count(node.coded)
             else:
-                node.counts = self._counts(parent) - self._count(parent.coded, node.coded[-1:])
+                node.counts = self._counts(parent) - self._count(parent.coded, node.coded[-1])
         return node.counts
 
     def _totals(self) -> Ints:
@@ -249,8 +234,7 @@ class CountedEngine(Growth[CountedNode]):
 
     def _column(self, counts: Counts, position: int) -> Counts:
         starts = self._layout.starts
-        rows = slice(int(starts[position]), int(starts[position + 1]))
-        return Counts(counts.kinds[rows], counts.weight[rows])
+        return counts.at(slice(int(starts[position]), int(starts[position + 1])))
 
     # -- search ----------------------------------------------------------------------------------------------------
 
@@ -277,9 +261,9 @@ class CountedEngine(Growth[CountedNode]):
         self, parent: CountedNode, step: Growing, border: Border, literals: Bools, floor: Verdict | None
     ) -> list[CountedNode]:
         greedy = self.options.beam_width == 1 and not step.members
-        values = self._judge.fast_values(literals) if greedy and self._can_decide else None
-        if values is not None:
-            return self._decide(parent, step, border, literals, values)
+        measure = self._judge.fast_measure(literals) if greedy and self._can_decide else None
+        if measure is not None:
+            return self._decide(parent, step, border, literals, measure)
         return self.shortlist(parent, step, self._batches(step, border, self._batch), literals, floor)
 
     def _border(self, parent: CountedNode, step: Growing) -> Border:
@@ -325,7 +309,7 @@ class CountedEngine(Growth[CountedNode]):
             yield batch_of(border, column), label if label >= 0 else None
 
     def _decide(
-        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, values: RatioValues
+        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, measure: RatioMeasure
     ) -> list[CountedNode]:
         """Find the best extension by the compiled decider; the judge then names its head."""
         self._look_at_the_clock()
@@ -334,7 +318,7 @@ class CountedEngine(Growth[CountedNode]):
         single = self.objective.max_head_size == 1
         occurs, total = self._occurs(), self._judge.total
         found = decide(
-            border.counts, occurs, self._views(columns), allowed, total, values, self.options.least_weight, single
+            border.counts, occurs, self._views(columns), allowed, total, measure, self.options.least_weight, single
         )
         if found is None:
             return []

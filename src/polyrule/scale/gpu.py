@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polyrule.kernels.singles import RatioValues
+from polyrule.measures import RatioMeasure
 from polyrule.scale import device
 from polyrule.scale.coded import KINDS, Counts
 from polyrule.scale.counter import Counter
@@ -60,7 +60,7 @@ def decide_on_device(
     columns: Any,
     allowed: Any,
     total: Any,
-    values: RatioValues,
+    measure: RatioMeasure,
     min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
@@ -85,14 +85,14 @@ def decide_on_device(
     across = max(1, -(-(widest - 1) * 2 // deciders))
     found = xp.empty((n_columns * across, 4), dtype=np.int64)
     best = xp.empty(4, dtype=np.int64)
-    measure = np.zeros(1, dtype=np.dtype({"names": ["rows", "single"], "formats": ["(10,)<i8", "?"], "itemsize": 88}))
-    measure["rows"][0] = [*values.num, *values.den]
-    measure["single"] = single
+    judged = np.zeros(1, dtype=np.dtype({"names": ["rows", "single"], "formats": ["(10,)<i8", "?"], "itemsize": 88}))
+    judged["rows"][0] = [*measure.numerator, *measure.denominator]
+    judged["single"] = single
     device.kernel("decide")(
         (across, n_columns),
         (deciders,),
         (
-            *(_upload(xp, measure), counts.kinds, counts.weight, kinds_upto, weight_upto, occurs_upto, starts, ends),
+            *(_upload(xp, judged), counts.kinds, counts.weight, kinds_upto, weight_upto, occurs_upto, starts, ends),
             *(numeric, own_label, xp.asarray(allowed.astype(np.uint8)), xp.asarray(np.ascontiguousarray(total))),
             *(np.int32(labels), np.int64(min_coverage), found),
         ),

@@ -11,7 +11,7 @@ import numpy as np
 from polyrule.scale import device
 from polyrule.scale.coded import KINDS, Counts, Layout
 from polyrule.scale.device import CODES, Tuning
-from polyrule.scale.state import BlockState
+from polyrule.scale.state import BlockState, label_bits
 
 #: Most labels whose touches can be listed: label * 4 + kind has 18 bits.
 MOST_LISTED = 1 << 16
@@ -190,13 +190,8 @@ class _Slab:
 
 def _usual_words(usual: tuple[int, ...], labels: range, words: int) -> Any:
     """Usual kinds as bits (truth, then set), and which labels are meant."""
-    out = np.zeros((3, words), dtype=np.uint64)
-    for label in labels:
-        bit = np.uint64(1 << (label % 64))
-        for kind in (0, 1):
-            out[kind, label // 64] |= bit if usual[label] >> kind & 1 else np.uint64(0)
-        out[2, label // 64] |= bit
-    return out.ravel()
+    kinds = [label_bits((label for label in labels if usual[label] >> kind & 1), words) for kind in (0, 1)]
+    return np.concatenate([*kinds, label_bits(labels, words)])
 
 
 def _device_columns(xp: Any, layout: Layout, chosen: list[int]) -> tuple[Any, Any]:

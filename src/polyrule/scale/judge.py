@@ -15,10 +15,9 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
-from polyrule.heads import World
-from polyrule.kernels.judge import Judge, LabelCounts, Verdict
-from polyrule.kernels.singles import RatioValues
-from polyrule.measures import Objective, SubsetAccuracy
+from polyrule.heads import LabelCounts, World
+from polyrule.kernels.judge import Judge, Verdict
+from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
 from polyrule.model.rule import Condition
 from polyrule.native import native
 from polyrule.scale import device
@@ -75,28 +74,23 @@ class CountedJudge(Judge):
 
     def update(self, total: Ints, working_weight: int) -> None:
         """Take note of the working set: (labels, absent or present) and its weight."""
-        self._total = total
+        self.total = total
         self._working_weight = working_weight
 
-    @property
-    def total(self) -> Ints:
-        """The working set: (labels, absent or present)."""
-        return np.asarray(self._total)
-
-    def fast_values(self, allowed: Bools) -> RatioValues | None:
-        """How to value single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
+    def fast_measure(self, allowed: Bools) -> RatioMeasure | None:
+        """What values single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
         limit = self.objective.max_head_size
         if limit is not None and 1 < limit < len(allowed):
             return None
         values = self._literal_values(allowed)
-        return values if isinstance(values, RatioValues) else None
+        return None if values is None else values.ratio
 
     def counts(self, batch: Any) -> LabelCounts:
         """Label counts of every candidate."""
-        return LabelCounts(batch.unset, self._total - batch.covered)
+        return LabelCounts.of(batch.unset, batch.covered, self.total - batch.covered)
 
     def _world(self, batch: Any, index: int, allowed: Bools) -> World:
-        return World.from_counts(batch.unset[index], batch.covered[index], self._total, self._working_weight, allowed)
+        return World.from_counts(batch.unset[index], batch.covered[index], self.total, self._working_weight, allowed)
 
     def ends_growth(self) -> bool:
         """Say no: that takes rows."""
@@ -112,7 +106,7 @@ class CountedJudge(Judge):
         usable = allowed & (unset > 0)
         if not usable.any():
             return None
-        right = np.where(usable, unset + (self._total - batch.covered[index])[:, :1], -1)
+        right = np.where(usable, unset + (self.total - batch.covered[index])[:, :1], -1)
         best = int(right.max())
         tied = tuple((int(label), int(value)) for label, value in np.argwhere(right == best))
         agreed = self._agree(batch.body(index), tied) if len(tied) > 1 else np.array([[best]])
@@ -153,7 +147,7 @@ def decide(
     columns: ColumnViews,
     allowed: Bools,
     total: Ints,
-    values: RatioValues,
+    measure: RatioMeasure,
     min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
@@ -162,7 +156,7 @@ def decide(
     `occurs` is the weight of every bin in the working set; `single` says that a head holds one label.
     """
     if not isinstance(counts.weight, np.ndarray):
-        return decide_on_device(counts, occurs, columns, allowed, total, values, min_coverage, single)
+        return decide_on_device(counts, occurs, columns, allowed, total, measure, min_coverage, single)
     assert native is not None
     found: tuple[int, int, bool] | None = native.decide_counts(
         kinds=counts.kinds,
@@ -174,8 +168,8 @@ def decide(
         own=columns.own_label,
         allowed=allowed.astype(np.uint8),
         total=np.ascontiguousarray(total),
-        num=list(values.num),
-        den=list(values.den),
+        num=list(measure.numerator),
+        den=list(measure.denominator),
         min_coverage=min_coverage,
         single=single,
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.arrays import Ints
 from polyrule.native import native
-from polyrule.scale.coded import KINDS, Body, Counts, Layout, Members, Range
+from polyrule.scale.coded import Body, Counts, Layout, Members, Range
 from polyrule.scale.gpu_count import count_on_device
 from polyrule.scale.state import BlockState
 
@@ -46,7 +46,14 @@ class CountRows:
         rows = state.rows(self.body)
         if self.without is not None:
             rows = rows[~state.satisfies(self.without, rows)]
-        return count_rows(state, rows, self.layout, self.usual, self.compiled, self.occurring)
+        if state.xp is not np:
+            return count_on_device(state, rows, self.layout, self.usual, self.occurring)
+        counts = Counts.zeros(int(self.layout.starts[-1]), self.layout.labels)
+        if self.compiled and native is not None:
+            _count_compiled(state, rows, self.layout, self.usual, counts)
+        else:
+            _count_plainly(state, rows, self.layout, counts)
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,45 +129,15 @@ class Weight:
         return len(state.block) if state.block.weights is None else int(state.block.weights.sum())
 
 
-def count_rows(
-    state: BlockState,
-    rows: Any,
-    layout: Layout,
-    usual: tuple[int, ...],
-    compiled: bool = True,
-    occurring: tuple[int, ...] | None = None,
-) -> Counts:
-    """Count some rows of a block by column, bin, label and kind."""
-    if state.xp is not np:
-        return count_on_device(state, rows, layout, usual, occurring)
-    if compiled and native is not None and hasattr(native, "count_rows"):
-        return _compiled(state, rows, layout, usual)
-    return count_plainly(state, rows, layout)
-
-
-def count_plainly(state: BlockState, rows: Any, layout: Layout) -> Counts:
+def _count_plainly(state: BlockState, rows: Any, layout: Layout, counts: Counts) -> None:
     """Count with NumPy, without tricks."""
-    starts = layout.starts
-    kinds = np.zeros((int(starts[-1]), layout.labels, KINDS), dtype=np.int64)
-    weight = np.zeros(int(starts[-1]), dtype=np.int64)
-    weights = state.weights(rows)
-    kind = [
-        state.bit(state.block.truth, label, rows) + 2 * state.bit(state.set, label, rows)
-        for label in range(layout.labels)
-    ]
-    for column, start in zip(layout.columns, starts, strict=False):
-        bins = start + state.codes(column, rows)
-        np.add.at(weight, bins, weights)
-        for label in range(layout.labels):
-            np.add.at(kinds, (bins, label, kind[label]), weights)
-    return Counts(kinds, weight)
+    kinds, weights = state.kinds(rows), state.weights(rows)
+    for column, start in zip(layout.columns, layout.starts, strict=False):
+        counts.add_rows(start + state.codes(column, rows), kinds, weights)
 
 
-def _compiled(state: BlockState, rows: Any, layout: Layout, usual: tuple[int, ...]) -> Counts:
+def _count_compiled(state: BlockState, rows: Any, layout: Layout, usual: tuple[int, ...], counts: Counts) -> None:
     assert native is not None
-    starts = layout.starts
-    kinds = np.zeros((int(starts[-1]), layout.labels, KINDS), dtype=np.int64)
-    weight = np.zeros(int(starts[-1]), dtype=np.int64)
     block = state.block
     native.count_rows(
         codes=block.codes,
@@ -170,13 +147,12 @@ def _compiled(state: BlockState, rows: Any, layout: Layout, usual: tuple[int, ..
         weights=block.weights,
         rows=rows,
         columns=np.array(layout.columns, dtype=np.int32),
-        starts=starts,
+        starts=layout.starts,
         usual=np.array(usual, dtype=np.uint8),
-        kinds=kinds,
-        weight=weight,
+        kinds=counts.kinds,
+        weight=counts.weight,
     )
-    fill_usual(kinds, weight, usual)
-    return Counts(kinds, weight)
+    fill_usual(counts.kinds, counts.weight, usual)
 
 
 def fill_usual(kinds: Any, weight: Any, usual: tuple[int, ...]) -> None:

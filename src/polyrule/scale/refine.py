@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from functools import cache, partial
 
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.kernels.cuts import midpoint
+from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.kernels.growth import Step, without_tested
 from polyrule.kernels.judge import Verdict
-from polyrule.kernels.singles import RatioValues
 from polyrule.model.rule import Condition, NumericCondition
 from polyrule.scale.batches import batch_of
 from polyrule.scale.coded import KINDS, Body, Border, Counts, Range, on_host
@@ -41,11 +39,11 @@ class Inner:
     def __add__(self, other: Inner) -> Inner:
         values = np.concatenate([self.values, other.values])
         distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
-        kinds = np.zeros((len(distinct), *self.counts.kinds.shape[1:]), dtype=np.int64)
-        weight = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(kinds, place, np.concatenate([self.counts.kinds, other.counts.kinds]))
-        np.add.at(weight, place, np.concatenate([self.counts.weight, other.counts.weight]))
-        return Inner(distinct, np.concatenate([self.codes, other.codes])[first], Counts(kinds, weight))
+        both = self.counts.followed_by(other.counts)
+        counts = Counts.zeros(len(distinct), both.kinds.shape[1])
+        np.add.at(counts.kinds, place, both.kinds)
+        np.add.at(counts.weight, place, both.weight)
+        return Inner(distinct, np.concatenate([self.codes, other.codes])[first], counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +66,9 @@ class LookInside:
         distinct, first, place = np.unique(
             on_host(state.block.values[self.column][rows]), return_index=True, return_inverse=True
         )
-        weights = on_host(state.weights(rows))
-        kinds = np.zeros((len(distinct), state.labels, KINDS), dtype=np.int64)
-        weight = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(weight, place, weights)
-        for label in range(state.labels):
-            kind = on_host(state.bit(state.block.truth, label, rows) + 2 * state.bit(state.set, label, rows))
-            where: Any = place, label, kind
-            np.add.at(kinds, where, weights)
-        return Inner(distinct, codes[first], Counts(kinds, weight))
+        counts = Counts.zeros(len(distinct), state.labels)
+        counts.add_rows(place, map(on_host, state.kinds(rows)), on_host(state.weights(rows)))
+        return Inner(distinct, codes[first], counts)
 
 
 @dataclass(frozen=True)
@@ -131,15 +123,49 @@ class RefiningEngine(CountedEngine):
         inside = np.flatnonzero(self._hopeful(counts, offset, bins, level, allowed) & (counts.weight[:bins] > 0))
         many = inside[self.bins[column].lows[inside] < self.bins[column].highs[inside]]
         inner = self.counter.ask(LookInside(border.rows, column, tuple(many.tolist()))) if len(many) else None
-        return _Cuts(self, border, column, counts, inner, many).batch()
+        return self._cuts(border, column, _steps(counts, bins, many, inner), missing=counts.weight[bins] > 0)
+
+    def _cuts(self, border: Border, column: int, steps: Inner, missing: bool) -> CountedBatch:
+        """Return the candidates of a numeric feature, cut between steps."""
+        last, ask = len(self.bins[column]) - 1, self.counter.ask
+        before = behind = False
+        if missing and len(steps.codes):
+            covered, working = ask(FindEnds(border.rows, column, last)), ask(FindEnds((), column, last))
+            before, behind = working.low < covered.low, working.high > covered.high
+        below, above = cut_sides(len(steps.codes), before, behind)
+
+        def split(per_step: Ints) -> Ints:
+            running = np.concatenate([np.zeros((1, *per_step.shape[1:]), dtype=np.int64), np.cumsum(per_step, axis=0)])
+            chosen = running[below + 1]
+            chosen[above] = running[-1] - chosen[above]
+            return np.asarray(chosen)
+
+        @cache
+        def threshold(step: int) -> float:
+            """Halfway between the largest covered value up to a step and the next one of the working set."""
+            if step < 0:
+                low = ask(FindEnds((), column, last)).low
+            elif np.isnan(steps.values[step]):
+                low = ask(FindEnds(border.rows, column, int(steps.codes[step]))).high
+            else:
+                low = float(steps.values[step])
+            return midpoint(low, ask(FindEnds((), column, last, low)).low)
+
+        def ranges(index: int) -> Range:
+            return Range(column, 0, last, bool(above[index]), threshold(int(below[index])))
+
+        def condition(index: int) -> Condition:
+            return NumericCondition(column, ">" if above[index] else "<=", threshold(int(below[index])))
+
+        return batch_of(border, Counts(split(steps.counts.kinds), split(steps.counts.weight)), ranges, condition)
 
     def _hopeful(self, counts: Counts, offset: Ints | int, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
         """Which bins could hold a cut that reaches the level: take of their rows only those that help."""
-        values = self._judge.fast_values(allowed)
-        if level is None or level <= 0 or not isinstance(values, RatioValues):
+        measure = self._judge.fast_measure(allowed)
+        if level is None or level <= 0 or measure is None:
             return np.ones(bins, dtype=bool)
         p, q = float(level.numerator), float(level.denominator)
-        h = [a * q - p * b for a, b in zip(values.num, values.den, strict=True)]
+        h = [a * q - p * b for a, b in zip(*measure.rows, strict=True)]
         total = self._judge.total.astype(float)
         extra = counts.kinds[:bins].astype(float)
         upto = np.cumsum(extra, axis=0)
@@ -160,76 +186,12 @@ class RefiningEngine(CountedEngine):
         return hopeful
 
 
-class _Cuts:
-    """Candidates of one numeric feature: bins in steps, those that were looked into value by value."""
-
-    def __init__(
-        self,
-        engine: RefiningEngine,
-        border: Border,
-        column: int,
-        counts: Counts,
-        inner: Inner | None,
-        opened: Ints,
-    ) -> None:
-        self.engine, self.border, self.column = engine, border, column
-        bins = len(engine.bins[column])
-        closed = np.setdiff1d(np.flatnonzero(counts.weight[:bins] > 0), opened)
-        values = np.full(len(closed), np.nan)
-        kinds, weight, codes = counts.kinds[closed], counts.weight[closed], closed
-        if inner is not None:
-            kinds, weight = np.concatenate([kinds, inner.counts.kinds]), np.concatenate([weight, inner.counts.weight])
-            codes, values = np.concatenate([codes, inner.codes]), np.concatenate([values, inner.values])
-        order = np.lexsort([values, codes])
-        self.codes, self.values = codes[order], values[order]
-        self.kinds, self.weight = kinds[order], weight[order]
-        self.missing = int(counts.weight[bins])
-
-    def batch(self) -> CountedBatch:
-        """Return the candidates in canonical order: thresholds ascending, ``<=`` before ``>``."""
-        steps = len(self.codes)
-        below, above = np.repeat(np.arange(steps - 1), 2), np.tile([False, True], max(0, steps - 1))
-        if self.missing and steps:
-            covered, working = self._ends(self.border.rows), self._ends(())
-            if working.low < covered.low:  # a threshold below all of them leaves out just the missing ones
-                below, above = np.append(-1, below), np.append(True, above)
-            if working.high > covered.high:
-                below, above = np.append(below, steps - 1), np.append(above, False)
-
-        def split(per_step: Ints) -> Ints:
-            running = np.concatenate([np.zeros((1, *per_step.shape[1:]), dtype=np.int64), np.cumsum(per_step, axis=0)])
-            chosen = running[below + 1]
-            chosen[above] = running[-1] - chosen[above]
-            return np.asarray(chosen)
-
-        known: dict[int, float] = {}
-
-        def threshold(index: int) -> float:
-            step = int(below[index])
-            if step not in known:
-                known[step] = self._threshold(step)
-            return known[step]
-
-        def ranges(index: int) -> Range:
-            side = bool(above[index])
-            return Range(self.column, 0, len(self.engine.bins[self.column]) - 1, side, threshold(index))
-
-        def condition(index: int) -> Condition:
-            return NumericCondition(self.column, ">" if above[index] else "<=", threshold(index))
-
-        return batch_of(self.border, Counts(split(self.kinds), split(self.weight)), ranges, condition)
-
-    def _ends(self, body: Body) -> Ends:
-        return self.engine.counter.ask(FindEnds(body, self.column, len(self.engine.bins[self.column]) - 1))
-
-    def _threshold(self, step: int) -> float:
-        """Halfway between the largest covered value up to a step and the next one of the working set."""
-        last = len(self.engine.bins[self.column]) - 1
-        ask = self.engine.counter.ask
-        if step < 0:
-            low = self._ends(()).low
-        elif np.isnan(self.values[step]):
-            low = ask(FindEnds(self.border.rows, self.column, int(self.codes[step]))).high
-        else:
-            low = float(self.values[step])
-        return midpoint(low, ask(FindEnds((), self.column, last, low)).low)
+def _steps(counts: Counts, bins: int, opened: Ints, inner: Inner | None) -> Inner:
+    """Return the covered bins in ascending order, those that were opened value by value; the others have no value."""
+    closed = np.setdiff1d(np.flatnonzero(counts.weight[:bins] > 0), opened)
+    values, codes, covered = np.full(len(closed), np.nan), closed, counts.at(closed)
+    if inner is not None:
+        values, codes = np.concatenate([values, inner.values]), np.concatenate([codes, inner.codes])
+        covered = covered.followed_by(inner.counts)
+    order = np.lexsort([values, codes])
+    return Inner(values[order], codes[order], covered.at(order))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,10 @@ class BlockState:
         shifted = words[rows, label // WORD] >> np.uint64(label % WORD)
         return (shifted & np.uint64(1)).astype(np.uint8)
 
+    def kinds(self, rows: Any) -> list[Any]:
+        """Kind of each of the rows, label by label."""
+        return [self.bit(self.block.truth, k, rows) + 2 * self.bit(self.set, k, rows) for k in range(self.labels)]
+
     def weigh(self, rows: Any) -> int:
         """Weight of some rows."""
         return len(rows) if self.block.weights is None else int(self.block.weights[rows].sum())
@@ -110,7 +115,7 @@ class BlockState:
         left = ~self.set[rows]
         if not negative:
             left &= self.block.truth[rows]
-        keep = self.xp.asarray(_bits(tuple(range(self.labels)), left.shape[1]) & ~_bits(filled, left.shape[1]))
+        keep = self.xp.asarray(label_bits(range(self.labels), left.shape[1]) & ~label_bits(filled, left.shape[1]))
         return (left & keep).any(axis=1)
 
     def _apply(self, step: Step) -> None:
@@ -120,9 +125,9 @@ class BlockState:
         filled = tuple(range(self.labels)) if step.full else head
         still_open = self.open_rows(rows, filled, step.negative) if step.stay == "open" else None
         unset = ~self.set[rows]
-        present = self.xp.asarray(_bits(tuple(label for label, value in step.head if value), words))
+        present = self.xp.asarray(label_bits((label for label, value in step.head if value), words))
         self.value[rows] |= unset & present
-        self.set[rows] |= self.xp.asarray(_bits(filled, words))
+        self.set[rows] |= self.xp.asarray(label_bits(filled, words))
         if step.stay == "none":
             self.working[rows] = False
         elif still_open is not None:
@@ -131,7 +136,8 @@ class BlockState:
         self.version += 1
 
 
-def _bits(labels: tuple[int, ...], words: int) -> Any:
+def label_bits(labels: Iterable[int], words: int) -> Any:
+    """Return labels as bits of so many words."""
     out = np.zeros(words, dtype=np.uint64)
     for label in labels:
         out[label // WORD] |= np.uint64(1 << (label % WORD))

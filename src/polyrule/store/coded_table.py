@@ -109,6 +109,8 @@ class CodedTable(Table):
         return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("codes become values in an array of their own; leave out copy=False")
         found = np.empty(self.shape, dtype=dtype or np.float64, order="F")
         for j in range(len(self.features)):
             found[:, j] = self.column(j)

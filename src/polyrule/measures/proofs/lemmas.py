@@ -20,10 +20,11 @@ weight, so that (TP + FP) : (TN + FN) is the same for x, y and z; these equation
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, islice
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -31,13 +32,16 @@ import scipy.sparse
 
 from polyrule.arrays import Floats
 from polyrule.measures.grammar import VARIABLES, Node
-from polyrule.measures.proofs.normal_form import NoNormalForm, Quotient, Undecided, quotient
+from polyrule.measures.proofs.normal_form import Known, NoNormalForm, Quotient, Undecided, by_cases, quotient
 from polyrule.measures.proofs.polynomial import Monomial, Polynomial, only, times
 
 PARTS = {"between": ("x", "y"), "fall": ("x", "y", "z"), "fall, both signs": ("x", "y", "z")}
 KINDS = {"between": "decomposable", "fall": "anti-monotone", "fall, both signs": "anti-monotone"}
 OPPOSITE = "¬"  # stands for y with the opposite sign: its true and false positives change places
 FP_OF_Y = 5  # its position among the counts of x, y and z
+#: What x + y + z may be worse than, and with the opposite of y.
+RIVALS: tuple[str, ...] = ("x", "y", "z", "xy", "xz", "yz")
+OPPOSED = tuple(parts.replace("y", OPPOSITE) for parts in ("y", "xy", "yz", "xyz"))
 MOST_CASES = 128
 
 
@@ -80,24 +84,32 @@ def variable_names(lemma: str) -> tuple[str, ...]:
 
 def cases(lemma: str, root: Node, nothing_set: bool) -> list[Case]:
     """Return the cases that together make up the lemma for an expression; `NoNormalForm` if there are too many."""
+
+    def find(zero: Known, positive: Known) -> list[Case]:
+        goals = _goals(_Points(lemma, root, zero, positive), nothing_set)
+        return [Case(lemma, zero, positive, products) for products in goals]
+
     true_positives = frozenset(range(0, 4 * len(PARTS[lemma]), 4))
     found: list[Case] = []
-    for case in _split(lemma, root, nothing_set, frozenset(), true_positives):
-        found.append(case)
+    for some in by_cases(find, frozenset(), true_positives):
+        found += some
         if len(found) > MOST_CASES:
             raise NoNormalForm("too many cases")
     return found
 
 
-def _split(lemma: str, root: Node, nothing_set: bool, zero: frozenset[int], positive: frozenset[int]) -> Iterator[Case]:
-    try:
-        goals = _goals(_Points(lemma, root, zero, positive), nothing_set)
-    except Undecided as open_:
-        yield from _split(lemma, root, nothing_set, zero | {open_.variable}, positive)
-        yield from _split(lemma, root, nothing_set, zero, positive | {open_.variable})
-        return
-    for products in goals:
-        yield Case(lemma, zero, positive, products)
+Vectors = Mapping[str, Sequence[Any]]
+
+
+def with_opposite(vectors: Vectors) -> Vectors:
+    """Return the counts of x, y, …, and of the opposite of y beside them."""
+    tp, fp, tn, fn = vectors["y"]
+    return {**vectors, OPPOSITE: [fp, tp, tn, fn]}
+
+
+def summed(vectors: Vectors, parts: str, none: Any) -> dict[str, Any]:
+    """Return the counts of some parts together, each part named by a letter."""
+    return {name: sum((vectors[part][i] for part in parts), none) for i, name in enumerate(VARIABLES)}
 
 
 class _Points:
@@ -108,21 +120,14 @@ class _Points:
         width = 4 * len(PARTS[lemma])
         self.none = Polynomial.constant(0, width)
         counts = [self.none if i in zero else Polynomial.variable(i, width) for i in range(width)]
-        self.vectors = {part: counts[4 * i : 4 * i + 4] for i, part in enumerate(PARTS[lemma])}
+        self.vectors = with_opposite({part: counts[4 * i : 4 * i + 4] for i, part in enumerate(PARTS[lemma])})
         self.known: dict[str, Quotient] = {}
 
     def at(self, parts: str) -> Quotient:
         """Return f of the sum of some parts, each named by a letter."""
         if parts not in self.known:
-            summed = [sum((self._vector(part)[i] for part in parts), self.none) for i in range(4)]
-            self.known[parts] = quotient(self.root, dict(zip(VARIABLES, summed, strict=True)), self.positive)
+            self.known[parts] = quotient(self.root, summed(self.vectors, parts, self.none), self.positive)
         return self.known[parts]
-
-    def _vector(self, part: str) -> list[Polynomial]:
-        if part != OPPOSITE:
-            return self.vectors[part]
-        tp, fp, tn, fn = self.vectors["y"]
-        return [fp, tp, tn, fn]
 
     def above(self, high: str, low: str) -> Polynomial:
         """Return a polynomial with the sign of f(high) - f(low)."""
@@ -136,7 +141,7 @@ class _Points:
 
     def margins(self) -> Iterator[Product]:
         """Return what is 0 while nothing is set."""
-        for first, second in combinations(self.vectors, 2):
+        for first, second in combinations(PARTS[self.lemma], 2):
             (a, b), (c, d) = ((v[0] + v[1], v[2] + v[3]) for v in (self.vectors[first], self.vectors[second]))
             yield Product(f"margins of {first} and {second}", a * d - c * b, "any")
 
@@ -148,14 +153,14 @@ def _goals(points: _Points, nothing_set: bool) -> tuple[tuple[Product, ...], ...
             (points.product("xy", one, "positive"), points.product(one, other, "positive"), *margins)
             for one, other in ("xy", "yx")
         )
-    rivals = ["x", "y", "z", "xy", "xz", "yz"]
+    rivals = RIVALS
     if points.lemma == "fall, both signs":
         if not points.vectors["y"][1]:
             pass  # the opposite of y is never right, so no head may hold it
         elif FP_OF_Y not in points.positive:
             raise Undecided(FP_OF_Y)
         else:
-            rivals += [OPPOSITE, "x" + OPPOSITE, OPPOSITE + "z", "x" + OPPOSITE + "z"]
+            rivals = RIVALS + OPPOSED
     best = (points.product("xyz", rival, "not negative") for rival in rivals)
     return ((points.product("x", "xy", "positive"), *best, *margins),)
 

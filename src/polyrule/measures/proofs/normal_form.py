@@ -8,10 +8,13 @@ Whether its value only rises, or only falls, as counts change in one direction i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TypeVar
 
-from polyrule.measures.grammar import VARIABLES, Node
+from polyrule.measures.grammar import FUNCTIONS, VARIABLES, Node, evaluate, kinds
 from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, Polynomial, effort
 
 MOST_TERMS = 3000
@@ -38,33 +41,25 @@ class Quotient:
 
 def quotient(node: Node, point: Mapping[str, Polynomial], positive: frozenset[int]) -> Quotient:
     """Return the expression at a point; variables in `positive` are positive, the others not negative."""
+    if kinds(node) & {*FUNCTIONS, "root"}:
+        raise NoNormalForm("a function or a broken power is no polynomial")
     width = next(iter(point.values())).width
     one = Polynomial.constant(1, width)
-    if node.kind == "number":
-        return Quotient(Polynomial.constant(node.number, width), one)
-    if node.kind in point:
-        return Quotient(point[node.kind], one)
-    if node.kind not in ("+", "-", "*", "/", "**"):
-        raise NoNormalForm(f"{node.kind} is no polynomial")
-    left = quotient(node.operands[0], point, positive)
-    if node.kind == "**":
-        return _power(left, node, positive)
-    right = quotient(node.operands[1], point, positive)
-    if node.kind == "*":
-        return _product(left, right)
-    if node.kind == "/":
-        return _product(left, _inverse(right, positive))
-    return _sum(left, right, 1 if node.kind == "+" else -1)
 
+    def power(base: Quotient, exponent: Fraction) -> Quotient:
+        base, whole = base if exponent >= 0 else _inverse(base, positive), abs(int(exponent))
+        return Quotient(_small(base.top**whole), _small(base.bottom**whole))
 
-def _power(base: Quotient, node: Node, positive: frozenset[int]) -> Quotient:
-    exponent = node.operands[1].number
-    if exponent.denominator != 1:
-        raise NoNormalForm("a broken power is no polynomial")
-    whole = int(exponent)
-    if whole < 0:
-        base = _inverse(base, positive)
-    return Quotient(_small(base.top ** abs(whole)), _small(base.bottom ** abs(whole)))
+    apply = {
+        "+": _sum,
+        "-": lambda left, right: _sum(left, Quotient(-right.top, right.bottom)),
+        "*": _product,
+        "/": lambda left, right: _product(left, _inverse(right, positive)),
+        "**": power,
+    }
+    counts = {name: Quotient(count, one) for name, count in point.items()}
+    found: Quotient = evaluate(node, counts, lambda number: Quotient(Polynomial.constant(number, width), one), apply)
+    return found
 
 
 def _inverse(given: Quotient, positive: frozenset[int]) -> Quotient:
@@ -99,17 +94,16 @@ def _cancelled(top: Polynomial, bottom: Polynomial) -> tuple[Polynomial, Polynom
     return (one, divided) if divided is not None and divided.never_negative else (top, bottom)
 
 
-def _sum(left: Quotient, right: Quotient, sign: int) -> Quotient:
-    signed = right.top if sign == 1 else -right.top
+def _sum(left: Quotient, right: Quotient) -> Quotient:
     if left.bottom == right.bottom:
-        return Quotient(left.top + signed, left.bottom)
+        return Quotient(left.top + right.top, left.bottom)
     more = left.bottom.divided_by(right.bottom)
     if more is not None:
-        return Quotient(left.top + _small(signed * more), left.bottom)
+        return Quotient(left.top + _small(right.top * more), left.bottom)
     more = right.bottom.divided_by(left.bottom)
     if more is not None:
-        return Quotient(_small(left.top * more) + signed, right.bottom)
-    top = _small(left.top * right.bottom) + _small(signed * left.bottom)
+        return Quotient(_small(left.top * more) + right.top, right.bottom)
+    top = _small(left.top * right.bottom) + _small(right.top * left.bottom)
     return Quotient(top, _small(left.bottom * right.bottom))
 
 
@@ -117,6 +111,21 @@ def _small(polynomial: Polynomial) -> Polynomial:
     if len(polynomial.terms) > MOST_TERMS:
         raise NoNormalForm("the polynomials grow too large")
     return polynomial
+
+
+Found = TypeVar("Found")
+Known = frozenset[int]
+
+
+def by_cases(find: Callable[[Known, Known], Found], zero: Known, positive: Known) -> Iterator[Found]:
+    """Yield what is found where some variables are 0 and some positive; where that decides too little, case by case."""
+    try:
+        found = find(zero, positive)
+    except Undecided as open_:
+        yield from by_cases(find, zero | {open_.variable}, positive)
+        yield from by_cases(find, zero, positive | {open_.variable})
+        return
+    yield found
 
 
 STEP = 4  # the position of the variable that says how far the counts move
@@ -142,7 +151,8 @@ def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: 
     start = frozenset({0, STEP} if least_tp else {STEP})
     try:
         with effort(MOST_WORK):
-            for number, (difference, positive) in enumerate(_differences(root, move, frozenset(), start)):
+            found = by_cases(partial(_difference, root, move), frozenset(), start)
+            for number, (difference, positive) in enumerate(found):
                 if number > MOST_CASES:
                     return None
                 way = _sign(difference, positive, strictly)
@@ -167,23 +177,16 @@ def is_monotone(root: Node) -> bool:
     return all(one_way(root, {name: 1}, least_tp=False) in (0, way) for name, way in wanted.items())
 
 
-def _differences(
-    root: Node, move: dict[str, int], zero: frozenset[int], positive: frozenset[int]
-) -> Iterator[tuple[Polynomial, frozenset[int]]]:
-    """Yield, case by case, a polynomial with the sign of the value after the move minus the value before."""
+def _difference(root: Node, move: dict[str, int], zero: Known, positive: Known) -> tuple[Polynomial, Known]:
+    """Return a polynomial with the sign of the value after the move minus the value before, and what is positive."""
     none, step = Polynomial.constant(0, 5), Polynomial.variable(STEP, 5)
     before, after = {}, {}
     for i, name in enumerate(VARIABLES):
         count = none if i in zero else Polynomial.variable(i, 5)
         before[name] = count + step if move.get(name, 0) < 0 else count
         after[name] = count + step if move.get(name, 0) > 0 else count
-    try:
-        low, high = quotient(root, before, positive), quotient(root, after, positive)
-    except Undecided as open_:
-        yield from _differences(root, move, zero | {open_.variable}, positive)
-        yield from _differences(root, move, zero, positive | {open_.variable})
-        return
-    yield high.top * low.bottom - low.top * high.bottom, positive
+    low, high = quotient(root, before, positive), quotient(root, after, positive)
+    return high.top * low.bottom - low.top * high.bottom, positive
 
 
 def _sign(difference: Polynomial, positive: frozenset[int], strictly: bool) -> int | None:

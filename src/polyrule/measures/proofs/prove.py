@@ -14,7 +14,7 @@ from functools import lru_cache, reduce
 from typing import Any
 
 from polyrule.measures.association import SPECS, Association, MEstimate
-from polyrule.measures.base import Measure
+from polyrule.measures.base import Case, Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node, tree
 from polyrule.measures.proofs import smt
@@ -131,15 +131,17 @@ def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, s
     if proof is not None and proof.kind == "decomposable":
         return Settled(proof, None, time.process_time() - start)
 
+    case = Case(measure, negative=negative, nothing_set=nothing_set)
+
     def refute(claim: str, budget: int, large: bool = False) -> Witness | None:
-        states, until = (negative, nothing_set), start + (0.5 if large else 1.0) * seconds  # some time is left for z3
-        return find_witness(measure, "micro", "head", claim, *states, budget, 1, until, large)[0]
+        until = start + (0.5 if large else 1.0) * seconds  # some time is left for z3
+        return find_witness(case, claim, budget, deadline=until, large=large)[0]
 
     if proof is not None:
         return Settled(proof, refute("decomposable", QUICK), time.process_time() - start)
     witness, why = refute("anti-monotone", QUICK) or refute("anti-monotone", LARGE, large=True), ""
     if witness is None:
-        proof, witness, why = _ask_z3(measure, root, nothing_set, negative, start + 0.8 * seconds)
+        proof, witness, why = _ask_z3(case, root, start + 0.8 * seconds)
     if proof is None and witness is None:
         witness = refute("anti-monotone", THOROUGH)
     return Settled(proof, witness, time.process_time() - start, why)
@@ -196,10 +198,8 @@ def _certificate(lemma: str, root: Node, margins: bool, deadline: float | None) 
     return tuple(found)
 
 
-def _ask_z3(
-    measure: Measure, root: Node | None, nothing_set: bool, negative: bool, deadline: float
-) -> tuple[Proof | None, Witness | None, str]:
-    z3 = smt.load()
+def _ask_z3(case: Case, root: Node | None, deadline: float) -> tuple[Proof | None, Witness | None, str]:
+    z3, nothing_set, negative = smt.load(), case.nothing_set, case.negative
     if root is None:
         return None, None, "only expressions of tp, fp, tn and fn can be proved"
     if z3 is None:
@@ -223,7 +223,7 @@ def _ask_z3(
         _, point = question.ask(deadline - time.process_time())
     except NotImplementedError as error:
         return None, None, str(error)
-    trial = Trial(measure, "micro", "head", "anti-monotone", negative, 1)
+    trial = Trial(case, "anti-monotone")
     worlds = None if point is None else smt.as_worlds(point)
     witness = None if worlds is None else trial.run(worlds)
     if witness is not None:

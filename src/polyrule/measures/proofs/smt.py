@@ -7,7 +7,10 @@ is refuted until such a world is confirmed with whole numbers.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from importlib import import_module
 from math import lcm
 from types import ModuleType
@@ -15,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.measures.grammar import VARIABLES, Node
+from polyrule.measures.grammar import VARIABLES, Node, evaluate
 from polyrule.measures.profiles import Profiles
-from polyrule.measures.proofs.lemmas import OPPOSITE, PARTS
+from polyrule.measures.proofs.lemmas import OPPOSED, PARTS, RIVALS, summed, with_opposite
 
 LARGEST_WORLD = 2000
 
@@ -73,46 +76,32 @@ class Question:
             x, y, both = self._at("x"), self._at("y"), self._at("xy")
             return z3.Or(z3.And(x < y, z3.Or(both <= x, both >= y)), z3.And(x == y, both != x))
         whole = self._at("xyz")
-        best = [whole >= self._at(p) for p in ("x", "y", "z", "xy", "xz", "yz")]
+        best = [whole >= self._at(parts) for parts in RIVALS]
         if self.lemma == "fall, both signs":
-            opposite = [whole >= self._at(p.replace("y", OPPOSITE)) for p in ("y", "xy", "yz", "xyz")]
-            best.append(z3.Or(self.counts["y"][1] == 0, z3.And(*opposite)))
+            opposed = [whole >= self._at(parts) for parts in OPPOSED]
+            best.append(z3.Or(self.counts["y"][1] == 0, z3.And(*opposed)))
         return z3.And(self._at("xy") < self._at("x"), *best)
 
     def _at(self, parts: str) -> Any:
-        vectors = [self._vector(part) for part in parts]
-        counts = dict(zip(VARIABLES, (sum(vector[i] for vector in vectors) for i in range(4)), strict=True))
-        return self._term(self.root, counts)
-
-    def _vector(self, part: str) -> list[Any]:
-        if part != OPPOSITE:
-            return self.counts[part]
-        tp, fp, tn, fn = self.counts["y"]
-        return [fp, tp, tn, fn]
-
-    def _term(self, node: Node, counts: dict[str, Any]) -> Any:
         z3 = self.z3
-        if node.kind == "number":
-            return z3.Q(node.number.numerator, node.number.denominator)
-        if node.kind in counts:
-            return counts[node.kind]
-        if node.kind == "log":
+
+        def log(x: Any) -> Any:
             raise NotImplementedError("log is beyond polynomial arithmetic")
-        parts = [self._term(operand, counts) for operand in node.operands]
-        if node.kind == "/":
-            return z3.If(parts[1] == 0, z3.RealVal(0), parts[0] / parts[1])
-        if node.kind == "**":
-            return self._power(parts[0], node.operands[1].number)
-        if node.kind == "sqrt":
-            return self._root(parts[0])
-        if node.kind == "abs":
-            return z3.If(parts[0] < 0, -parts[0], parts[0])
-        if node.kind in ("min", "max"):
-            chosen = parts[0]
-            for part in parts[1:]:
-                chosen = z3.If((part < chosen) if node.kind == "min" else (part > chosen), part, chosen)
-            return chosen
-        return {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b}[node.kind](*parts)
+
+        apply: dict[str, Callable[..., Any]] = {
+            "+": operator.add,
+            "-": operator.sub,
+            "*": operator.mul,
+            "/": lambda x, y: z3.If(y == 0, z3.RealVal(0), x / y),
+            "**": self._power,
+            "sqrt": self._root,
+            "log": log,
+            "abs": lambda x: z3.If(x < 0, -x, x),
+            "min": lambda *operands: reduce(lambda x, y: z3.If(y < x, y, x), operands),
+            "max": lambda *operands: reduce(lambda x, y: z3.If(y > x, y, x), operands),
+        }
+        counts = summed(with_opposite(self.counts), parts, 0)
+        return evaluate(self.root, counts, lambda number: z3.Q(number.numerator, number.denominator), apply)
 
     def _power(self, base: Any, exponent: Fraction) -> Any:
         if exponent.denominator == 2:
