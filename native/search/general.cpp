@@ -53,9 +53,9 @@ class GeneralScan {
     total_ = node_.weight - missing;
     if (missing) sums_.leave_out();
     else sums_.leave_out_none();
-    if (column.nominal) return nominal(column);
     block_weight_ = column.has_block ? sum_up_block() : 0;
-    numeric(column, missing > 0);
+    if (column.nominal) nominal(column);
+    else numeric(column, missing > 0);
   }
 
   // Judge the candidates that still wait for their values. Call at the end.
@@ -90,30 +90,19 @@ class GeneralScan {
     return by_row ? column.dense[node_.row(list_[i] & kEntry)] : values_[i];
   }
 
-  // Categories that cover too little, or leave out too little, are passed before anything is summed up.
   void nominal(const Column& column) {
-    Count rest = total_;
     for (std::size_t i = 0; i < size_;) {
       const std::size_t first = i;
-      Count weight = 0;
-      do weight += sums_.weight(list_[i++]);
+      do ++i;
       while (i < size_ && !(list_[i] & kStarts));
-      rest -= weight;
-      if (rules_out(weight)) continue;
       sums_.begin();
       sums_.add(list_ + first, i - first);
       joined([&] { return Condition{Test::category, false, index_, value_of(column, first)}; });
     }
-    if (!column.has_block || rest == 0 || rules_out(rest)) return;
-    sum_up_block();
+    if (block_weight_ == 0) return;
     sums_.begin();
     sums_.add_rest();
     joined([&] { return Condition{Test::category, false, index_, column.block}; });
-  }
-
-  // Weights alone bound what is covered of a node, not what an offset adds.
-  bool rules_out(Count weight) {
-    return !offset_ && has_level_ && filter_ && filter_->rules_out(weight, node_.weight, shortlist_.least_tp());
   }
 
   void numeric(const Column& column, bool misses) {
