@@ -22,8 +22,8 @@ class GeneralScan {
       : node_(node), offset_(offset), always_(offset ? offset->weight : 0), state_(state), columns_(columns),
         sequences_(sequences), form_(form), judge_(node.labels, state, form, patience),
         sums_(node, state, codes, offset), filter_(make_filter({node.labels, state, form, sums_})),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
-        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size()),
+        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     raise();
   }
 
@@ -217,9 +217,7 @@ class GeneralScan {
     if (repeats(make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) {
       const auto [of, same] = sums_.ends(body, e);
-      Count* kinds = kinds_.data() + e * kKinds;
-      kinds[kPresent] = of[0], kinds[kAbsent] = of[1], kinds[kPresentSet] = of[2] - of[0];
-      kinds[kAbsentSet] = of[3] - of[1];
+      kinds_[e] = {{of[1], of[0], of[3] - of[1], of[2] - of[0]}};
     }
     if (filter_) solve(make());
     else ask(make());
@@ -238,7 +236,7 @@ class GeneralScan {
   void ask(const Condition& condition) {
     if (!question_.has_room(node_.labels.size() * 2)) answer();
     asked_.push_back({condition, question_.size()});
-    judge_.each_literal(kinds_.data(), [&](const HeadLiteral& literal, const Counts& counts) {
+    judge_.each_literal(kinds_, [&](const HeadLiteral& literal, const Counts& counts) {
       question_.add(counts);
       literals_.push_back(literal);
     });
@@ -269,7 +267,7 @@ class GeneralScan {
       cover = covered_by(condition, node_.cover, columns_, state_);
     for (std::size_t w = 0; offset_ && w < cover.words(); ++w) cover.data()[w] |= offset_->cover.data()[w];
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
-    const Head head = judge_.solve(kinds_.data(), cover, level);
+    const Head head = judge_.solve(kinds_, cover, level);
     if (!head.any()) return;
     shortlist_.offer({head.value, head.tp, condition});
     raise();
@@ -316,7 +314,7 @@ class GeneralScan {
   static constexpr std::size_t kTogether = 8;  // marks
   const std::size_t stretch_;
   std::vector<Mark> marks_;
-  std::vector<Count> kinds_;
+  std::vector<KindCounts> kinds_;  // of the body at hand, by label
 
   struct Waiting {
     Condition condition;
