@@ -114,16 +114,14 @@ class RatioFilter : public ReachFilter {
     std::vector<Group> groups;
     SizeLanes lanes = {};
     std::array<float, kLanes> thresholds[2] = {};  // by side of the boundary
+    std::uint64_t version = 0;
   };
 
   bool follow(const Fraction& level) override {
+    ++version_;
     always_ = !form_.rho.empty() && level.num <= 0;
     levels_.set_level(level);
     if (form_.rho.empty()) levels_.set_group(whole_);
-    for (Block& block : blocks_) {
-      for (Group& group : block.groups) levels_.set_group(group);
-      block.lanes.set(block.groups, double(state_.working_weight), double(labels_.size()), form_.scope);
-    }
     return levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more) && !always_;
   }
 
@@ -146,6 +144,13 @@ class RatioFilter : public ReachFilter {
       }
     }
     first_block_.push_back(blocks_.size());
+  }
+
+  void follow_level(Block& block) const {
+    if (block.version == version_) return;
+    block.version = version_;
+    for (Group& group : block.groups) levels_.set_group(group);
+    block.lanes.set(block.groups, double(state_.working_weight), double(labels_.size()), form_.scope);
   }
 
   // What a label adds to the sum as the better of its literals, less what it adds outside the head; that goes to
@@ -224,6 +229,7 @@ class RatioFilter : public ReachFilter {
   // Shows the groups of a block that may reach the level, with their largest sums, as long as show() wants more.
   template <class Show>
   void look(Block& block, std::size_t side, Show&& show) {
+    follow_level(block);
     alignas(64) float reached[kLanes];
     auto& thresholds = block.thresholds[side % 2];
     const Labels labels{reach_.numbers.data(), barred_.data(), outside_.data(),
@@ -294,6 +300,7 @@ class RatioFilter : public ReachFilter {
     return right_of_first;
   }
 
+  std::uint64_t version_ = 0;  // of the level
   SizeLevels levels_;
   Group whole_;  // heads of any size, without a lift
   bool always_ = false;
