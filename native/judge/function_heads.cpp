@@ -34,7 +34,6 @@ Head FunctionHeads::best(const std::vector<Literal>& literals, const double* lev
   const std::size_t sizes = std::min(form_.max_head, labels);
   literals_ = literals;
   start(literals);
-  climb();
   lay_tables(sizes);
   chosen_.clear();
   for (std::size_t k = sizes; k > 0; --k)
@@ -65,34 +64,6 @@ void FunctionHeads::start(const std::vector<Literal>& literals) {
   for (const Literal& literal : literals) {
     chosen_ = {literal};
     offer(literal.counts, form_.ceilings->value(literal.counts));
-  }
-}
-
-// Adds one literal after the other while that helps.
-void FunctionHeads::climb() {
-  while (best_.any() && best_.literals.size() < form_.max_head) {
-    std::vector<Literal> head;
-    Counts sum;
-    for (const Literal& literal : literals_)
-      for (const HeadLiteral& has : best_.literals)
-        if (has.label == literal.literal.label && has.value == literal.literal.value) {
-          head.push_back(literal);
-          sum = sum + literal.counts;
-        }
-    std::vector<Counts> asked;
-    std::vector<const Literal*> added;
-    for (const Literal& literal : literals_)
-      if (!best_.has(literal.literal.label)) {
-        asked.push_back(sum + literal.counts);
-        added.push_back(&literal);
-      }
-    form_.ceilings->learn(asked);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      chosen_ = head;
-      chosen_.push_back(*added[i]);
-      offer(asked[i], form_.ceilings->value(asked[i]));
-    }
-    if (best_.literals.size() <= head.size()) return;
   }
 }
 

@@ -25,7 +25,6 @@ class FunctionHeads {
   using Literal = MicroHeads::Literal;
 
   void start(const std::vector<Literal>& literals);
-  void climb();
   void lay_tables(std::size_t sizes);
   // What no `count` of the first `from` literals exceed.
   Counts corner(std::size_t from, std::size_t count) const {

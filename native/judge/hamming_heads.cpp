@@ -4,7 +4,7 @@
 
 namespace polyrule {
 
-Head HammingHeads::solve(const Count* kinds, const Bits& cover, const Fraction* level) {
+Head HammingHeads::solve(const std::vector<KindCounts>& kinds, const Bits& cover, const Fraction* level) {
   cover_ = &cover;
   has_floor_ = level != nullptr;
   if (level) floor_ = *level;
@@ -16,7 +16,7 @@ Head HammingHeads::solve(const Count* kinds, const Bits& cover, const Fraction* 
   return best_;
 }
 
-void HammingHeads::collect(const Count* kinds) {
+void HammingHeads::collect(const std::vector<KindCounts>& kinds) {
   open_.clear();
   partial_.clear();
   by_most_.clear();
@@ -26,7 +26,7 @@ void HammingHeads::collect(const Count* kinds) {
   const bool drops = has_floor_ && floor_.den < (Wide{1} << 60);  // else sums could exceed 128 bits
   Wide surplus = 0;
   for (std::size_t e = 0; e < labels_.size() && drops; ++e) {
-    const Count* k = kinds + e * 4;
+    const KindCounts& k = kinds[e];
     const Count rest = labels_[e].absent - k[kAbsent] + k[kPresentSet];
     Count most = 0;
     for (int v = 0; v < 2; ++v)
@@ -35,7 +35,7 @@ void HammingHeads::collect(const Count* kinds) {
   }
   for (std::size_t e = 0; e < labels_.size(); ++e) {
     const NodeLabel& label = labels_[e];
-    const Count* k = kinds + e * 4;
+    const KindCounts& k = kinds[e];
     const Count set = k[kPresentSet] + k[kAbsentSet];
     for (int v = 1; v >= 0; --v) {
       if (!label.allowed[v] || k[v] <= 0) continue;

@@ -18,12 +18,11 @@ namespace polyrule {
 
 class HammingHeads {
  public:
-  // Label counts come as kinds[e * 4 + kind], e counting the labels.
   HammingHeads(const std::vector<NodeLabel>& labels, const State& state, std::size_t max_head, const Patience& patience)
       : labels_(labels), state_(state), max_head_(max_head), patience_(patience) {}
 
-  // A head that does not reach `level` may be left out.
-  Head solve(const Count* kinds, const Bits& cover, const Fraction* level);
+  // Counts come by label. A head that does not reach `level` may be left out.
+  Head solve(const std::vector<KindCounts>& kinds, const Bits& cover, const Fraction* level);
 
  private:
   struct Literal {
@@ -36,7 +35,7 @@ class HammingHeads {
     Wide gain = 0;                   // in the unit of the size at hand
   };
 
-  void collect(const Count* kinds);
+  void collect(const std::vector<KindCounts>& kinds);
   // Tries P and, where that may help, P with more of the partly set labels.
   void branch(std::size_t next);
   bool try_size(std::size_t size, std::size_t next);

@@ -10,32 +10,30 @@
 #include "judge/formula.hpp"
 #include "judge/function_heads.hpp"
 #include "judge/hamming_heads.hpp"
+#include "judge/literals.hpp"
 #include "judge/micro.hpp"
 
 namespace polyrule {
 
-// Finds heads for the bodies of one node. Label counts come as kinds[e * 4 + kind], e counting the node's labels.
+// Finds heads for the bodies of one node. Counts come by label of the node.
 class HeadJudge {
  public:
   HeadJudge(const std::vector<NodeLabel>& labels, const State& state, const Form& form, Patience patience = Patience())
-      : labels_(labels), state_(state), form_(form), patience_(patience) {
-    const Coefficients rows = coefficients(form, state.working_weight);
-    num_ = rows.num;
-    den_ = rows.den;
-  }
+      : labels_(labels), state_(state), form_(form), rows_(coefficients(form, state.working_weight)),
+        patience_(patience) {}
 
   // Shows the literals that may be in a head with their counts: label by label, `= 1` first.
   template <class Visit>
-  void each_literal(const Count* kinds, Visit&& visit) const {
+  void each_literal(const std::vector<KindCounts>& kinds, Visit&& visit) const {
     for (std::size_t e = 0; e < labels_.size(); ++e)
       for (int v = 1; v >= 0; --v)
-        if (const Counts c = counts(e, kinds, v); labels_[e].allowed[v] && c.tp > 0)
+        if (const Counts c = literal_counts(labels_[e], kinds[e], v); labels_[e].allowed[v] && c.tp > 0)
           visit(HeadLiteral{labels_[e].label, v, c.tp, c.fp}, c);
   }
 
   // The best head, or none. `cover` is needed for subset accuracy and where examples are measured by themselves; a head
   // that does not reach `level` may be left out.
-  Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
+  Head solve(const std::vector<KindCounts>& kinds, const Bits& cover, const Fraction* level = nullptr) const {
     if (form_.kind == HeadKind::ratio) return solve_ratio(kinds);
     if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
     if (form_.kind == HeadKind::example)
@@ -44,28 +42,21 @@ class HeadJudge {
   }
 
  private:
-  Counts counts(std::size_t e, const Count* kinds, int value) const {
-    const NodeLabel& label = labels_[e];
-    const Count* k = kinds + e * 4;
-    return {k[value], k[1 - value], label.absent - k[kAbsent] - k[kAbsentSet],
-            label.present - k[kPresent] - k[kPresentSet]};
-  }
-
   Fraction single_value(const Counts& c) const {
     if (form_.formula != Formula::none) return formula_value(form_, c);
-    const Wide bottom = linear<Wide>(den_, c);
-    return bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(num_, c), bottom};
+    const Wide bottom = linear<Wide>(rows_.den, c);
+    return bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(rows_.num, c), bottom};
   }
 
   // The values of all literals, where a function must be asked.
-  std::vector<double> ask_singles(const Count* kinds) const {
+  std::vector<double> ask_singles(const std::vector<KindCounts>& kinds) const {
     if (form_.formula != Formula::function) return {};
     Question question(labels_.size() * 2);
     each_literal(kinds, [&](const HeadLiteral&, const Counts& c) { question.add(c); });
     return form_.valuer->ask(question);
   }
 
-  Head solve_micro(const Count* kinds, const Fraction* level) const {
+  Head solve_micro(const std::vector<KindCounts>& kinds, const Fraction* level) const {
     std::vector<MicroHeads::Literal> literals;
     each_literal(kinds, [&](const HeadLiteral& literal, const Counts& c) { literals.push_back({literal, c}); });
     if (literals.empty()) return {};
@@ -77,7 +68,7 @@ class HeadJudge {
     return MicroHeads(form_, patience_).best(literals, form_.max_head, level);
   }
 
-  Head solve_singles(const Count* kinds, const Bits& cover) const {
+  Head solve_singles(const std::vector<KindCounts>& kinds, const Bits& cover) const {
     Head head;
     std::vector<HeadLiteral>& tied = head.literals;
     const std::vector<double> asked = ask_singles(kinds);
@@ -141,23 +132,23 @@ class HeadJudge {
   };
 
   // Dinkelbach's iteration: take the literals that gain at the value reached so far, until the value stays.
-  Head solve_ratio(const Count* kinds) const {
-    Wide base_num = num_[0], base_den = den_[0];
+  Head solve_ratio(const std::vector<KindCounts>& kinds) const {
+    Wide base_num = rows_.num[0], base_den = rows_.den[0];
     std::vector<Term> terms;
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       Wide out_num = 0, out_den = 0;
       if (form_.scope != Scope::head) {
-        const Counts out =
-            form_.scope == Scope::full ? counts(e, kinds, 0) : Counts{0, 0, labels_[e].absent, labels_[e].present};
-        out_num = linear<Wide>(num_, out, false);
-        out_den = linear<Wide>(den_, out, false);
+        const Counts out = form_.scope == Scope::full ? literal_counts(labels_[e], kinds[e], 0)
+                                                      : Counts{0, 0, labels_[e].absent, labels_[e].present};
+        out_num = linear<Wide>(rows_.num, out, false);
+        out_den = linear<Wide>(rows_.den, out, false);
         base_num += out_num;
         base_den += out_den;
       }
       for (int v = 1; v >= 0; --v)
-        if (const Counts c = counts(e, kinds, v); labels_[e].allowed[v] && c.tp > 0)
-          terms.push_back(
-              {e, v, linear<Wide>(num_, c, false) - out_num, linear<Wide>(den_, c, false) - out_den, 0, c.tp, c.fp});
+        if (const Counts c = literal_counts(labels_[e], kinds[e], v); labels_[e].allowed[v] && c.tp > 0)
+          terms.push_back({e, v, linear<Wide>(rows_.num, c, false) - out_num,
+                           linear<Wide>(rows_.den, c, false) - out_den, 0, c.tp, c.fp});
     }
     Head best;
     if (terms.empty()) return best;
@@ -217,7 +208,7 @@ class HeadJudge {
   const std::vector<NodeLabel>& labels_;
   const State& state_;
   const Form& form_;
-  std::array<Count, 5> num_{}, den_{};
+  const Coefficients rows_;
   Patience patience_;
 };
 

@@ -24,10 +24,6 @@ struct Head {
   // Where examples are measured by themselves and `value` is rounded: their weight by number of wrong literals.
   std::vector<Count> errors = {};
   bool any() const { return !literals.empty(); }
-  bool has(std::size_t label) const {
-    return std::any_of(literals.begin(), literals.end(),
-                       [&](const HeadLiteral& literal) { return literal.label == label; });
-  }
 };
 
 inline void sort_by_label(std::vector<HeadLiteral>& literals) {

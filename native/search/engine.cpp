@@ -98,10 +98,9 @@ std::vector<NodeLabel> Engine::root_labels(const LiteralChoice& literal, const F
 }
 
 Head Engine::solve(const Watch& watch, const Node& node, const Form& form) const {
-  std::vector<Count> kinds;
-  kinds.reserve(node.labels.size() * kKinds);
-  for (const NodeLabel& label : node.labels) kinds.insert(kinds.end(), label.kinds.by, label.kinds.by + kKinds);
-  return HeadJudge(node.labels, state_, form, Patience(&watch)).solve(kinds.data(), node.cover);
+  std::vector<KindCounts> kinds;
+  for (const NodeLabel& label : node.labels) kinds.push_back(label.kinds);
+  return HeadJudge(node.labels, state_, form, Patience(&watch)).solve(kinds, node.cover);
 }
 
 Head Engine::solve_late(const Watch& watch, const Node& node, Form form) const {

@@ -24,9 +24,6 @@ class Filter {
   // The most true positives of a head that reaches the level, whichever body of the stretch has it: kAny if one may
   // exceed the level, kNone if none reaches it.
   virtual double judge(const Stretch& stretch) = 0;
-  // Whether no body below the node that covers so much of its weight has a head that exceeds the level, or one that
-  // reaches it with at least so many true positives.
-  virtual bool rules_out(Count, Count, Count) { return false; }
 };
 
 // What a filter is made for: the bodies of one node.

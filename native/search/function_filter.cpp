@@ -39,7 +39,9 @@ class FunctionFilter : public Filter {
       const Counts& last = corners_.back();
       corners_.push_back({last.tp + right_[k], last.fp + literals_[k].fp, last.tn + tn_[k], last.fn + fn_[k]});
     }
-    return any_passes(1, sizes) ? kAny : double(tp_);
+    for (std::size_t k = 1; k <= sizes; ++k)
+      if (form_.ceilings->look(corners_[k]) != Ceilings::Answer::below && passes_by_worst(k, corners_[k])) return kAny;
+    return double(tp_);
   }
 
  private:
@@ -54,15 +56,6 @@ class FunctionFilter : public Filter {
     return double(tp_);
   }
 
-  // Whether a head of one of these sizes may be worth more than the level; several sizes are ruled out together.
-  bool any_passes(std::size_t least, std::size_t most) {
-    const Counts &small = corners_[least], &large = corners_[most];
-    if (least == most) return form_.ceilings->look(small) != Ceilings::Answer::below && passes_by_worst(least, small);
-    if (form_.ceilings->is_below({large.tp, small.fp, large.tn, small.fn})) return false;
-    const std::size_t middle = (least + most) / 2;
-    return any_passes(least, middle) || any_passes(middle + 1, most);
-  }
-
   // Whether counts may be worth more than the level; those that are just worth it are noted.
   bool passes(const Counts& counts) {
     const Ceilings::Answer answer = form_.ceilings->look(counts);
@@ -71,7 +64,7 @@ class FunctionFilter : public Filter {
     return answer == Ceilings::Answer::perhaps;
   }
 
-  // The same for heads of size k, literal by literal as the one with the most false positives.
+  // The same for any head of size k, literal by literal as the one with the most false positives.
   bool passes_by_worst(std::size_t k, const Counts& corner) {
     Count fewest = 0, sum = 0,
           highest = -1;  // FP of the first k - 1, TP of the best k - 1, and what has been looked at

@@ -22,8 +22,8 @@ class GeneralScan {
       : node_(node), offset_(offset), always_(offset ? offset->weight : 0), state_(state), columns_(columns),
         sequences_(sequences), form_(form), judge_(node.labels, state, form, patience),
         sums_(node, state, codes, offset), filter_(make_filter({node.labels, state, form, sums_})),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
-        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size()),
+        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     raise();
   }
 
@@ -53,9 +53,9 @@ class GeneralScan {
     total_ = node_.weight - missing;
     if (missing) sums_.leave_out();
     else sums_.leave_out_none();
-    if (column.nominal) return nominal(column);
     block_weight_ = column.has_block ? sum_up_block() : 0;
-    numeric(column, missing > 0);
+    if (column.nominal) nominal(column);
+    else numeric(column, missing > 0);
   }
 
   // Judge the candidates that still wait for their values. Call at the end.
@@ -90,30 +90,19 @@ class GeneralScan {
     return by_row ? column.dense[node_.row(list_[i] & kEntry)] : values_[i];
   }
 
-  // Categories that cover too little, or leave out too little, are passed before anything is summed up.
   void nominal(const Column& column) {
-    Count rest = total_;
     for (std::size_t i = 0; i < size_;) {
       const std::size_t first = i;
-      Count weight = 0;
-      do weight += sums_.weight(list_[i++]);
+      do ++i;
       while (i < size_ && !(list_[i] & kStarts));
-      rest -= weight;
-      if (rules_out(weight)) continue;
       sums_.begin();
       sums_.add(list_ + first, i - first);
       joined([&] { return Condition{Test::category, false, index_, value_of(column, first)}; });
     }
-    if (!column.has_block || rest == 0 || rules_out(rest)) return;
-    sum_up_block();
+    if (block_weight_ == 0) return;
     sums_.begin();
     sums_.add_rest();
     joined([&] { return Condition{Test::category, false, index_, column.block}; });
-  }
-
-  // Weights alone bound what is covered of a node, not what an offset adds.
-  bool rules_out(Count weight) {
-    return !offset_ && has_level_ && filter_ && filter_->rules_out(weight, node_.weight, shortlist_.least_tp());
   }
 
   void numeric(const Column& column, bool misses) {
@@ -228,9 +217,7 @@ class GeneralScan {
     if (repeats(make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) {
       const auto [of, same] = sums_.ends(body, e);
-      Count* kinds = kinds_.data() + e * kKinds;
-      kinds[kPresent] = of[0], kinds[kAbsent] = of[1], kinds[kPresentSet] = of[2] - of[0];
-      kinds[kAbsentSet] = of[3] - of[1];
+      kinds_[e] = {{of[1], of[0], of[3] - of[1], of[2] - of[0]}};
     }
     if (filter_) solve(make());
     else ask(make());
@@ -249,7 +236,7 @@ class GeneralScan {
   void ask(const Condition& condition) {
     if (!question_.has_room(node_.labels.size() * 2)) answer();
     asked_.push_back({condition, question_.size()});
-    judge_.each_literal(kinds_.data(), [&](const HeadLiteral& literal, const Counts& counts) {
+    judge_.each_literal(kinds_, [&](const HeadLiteral& literal, const Counts& counts) {
       question_.add(counts);
       literals_.push_back(literal);
     });
@@ -280,7 +267,7 @@ class GeneralScan {
       cover = covered_by(condition, node_.cover, columns_, state_);
     for (std::size_t w = 0; offset_ && w < cover.words(); ++w) cover.data()[w] |= offset_->cover.data()[w];
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
-    const Head head = judge_.solve(kinds_.data(), cover, level);
+    const Head head = judge_.solve(kinds_, cover, level);
     if (!head.any()) return;
     shortlist_.offer({head.value, head.tp, condition});
     raise();
@@ -327,7 +314,7 @@ class GeneralScan {
   static constexpr std::size_t kTogether = 8;  // marks
   const std::size_t stretch_;
   std::vector<Mark> marks_;
-  std::vector<Count> kinds_;
+  std::vector<KindCounts> kinds_;  // of the body at hand, by label
 
   struct Waiting {
     Condition condition;

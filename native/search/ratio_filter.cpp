@@ -118,6 +118,7 @@ class RatioFilter : public ReachFilter {
   };
 
   bool follow(const Fraction& level) override {
+    ++version_;
     always_ = !form_.rho.empty() && level.num <= 0;
     levels_.set_level(level);
     if (form_.rho.empty()) levels_.set_group(whole_);
@@ -299,6 +300,7 @@ class RatioFilter : public ReachFilter {
     return right_of_first;
   }
 
+  std::uint64_t version_ = 0;  // of the level
   SizeLevels levels_;
   Group whole_;  // heads of any size, without a lift
   bool always_ = false;

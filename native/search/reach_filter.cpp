@@ -57,43 +57,6 @@ ReachFilter::ReachFilter(const Judged& judged)
   }
 }
 
-bool ReachFilter::rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp) {
-  if (weight <= known.out) return true;
-  if (known.version != version_) known.version = version_, known.open = std::numeric_limits<Count>::max();
-  if (weight >= known.open) return false;
-  reach_by_weight(covered, left_out);  // in whole numbers: what is left of large ones may be small
-  const bool out = decide(false, true) < double(least_tp);
-  (out ? known.out : known.open) = weight;
-  return out;
-}
-
-void ReachFilter::reach_by_weight(Count covered, Count left_out) {
-  const auto put = [&](std::size_t number, std::size_t e, Count count) {
-    reach_.numbers[number * reach_.stride + e] = float(count);
-  };
-  const auto stays = [&](Count weight) { return std::max<Count>(0, weight - left_out); };
-  for (std::size_t e = 0; e < labels_.size(); ++e) {
-    const NodeLabel& label = labels_[e];
-    const Count unset[] = {label.kinds[kAbsent], label.kinds[kPresent]};
-    const Count present = label.kinds[kPresent] + label.kinds[kPresentSet],
-                absent = label.kinds[kAbsent] + label.kinds[kAbsentSet];
-    // where TP + FN counts, its fewest: what is set already may be covered first
-    const Count known = is_by_precision(form_.formula)
-                            ? std::min(unset[1], covered) + std::min<Count>(label.kinds[kPresentSet], covered)
-                            : std::min(present, covered);
-    const Count tn = label.absent - stays(absent), fn = label.present - known;
-    for (int v = 0; v < 2; ++v) {
-      const std::size_t first = std::size_t(1 - v) * Reach::kNumbers;
-      put(first + Reach::kTp, e, std::min(unset[v], covered));
-      put(first + Reach::kFp, e, stays(unset[1 - v]));
-      put(first + Reach::kTn, e, tn);
-      put(first + Reach::kFn, e, fn);
-      put(std::size_t(10 - v), e, std::min(unset[v], covered) + label.present - (v ? 0 : stays(present)));
-    }
-    put(8, e, stays(unset[0] + unset[1]) + label.present + label.absent - std::min(present + absent, covered));
-  }
-}
-
 bool ReachFilter::gains_reach(double constant, const double h[5], bool additive) const {
   const float of[] = {float(h[1]), float(h[2]), float(h[3]), float(h[4])};
   alignas(64) float sums[3 * kLanes];

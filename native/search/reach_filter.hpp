@@ -13,20 +13,12 @@ class ReachFilter : public Filter {
  public:
   explicit ReachFilter(const Judged& judged);
 
-  void set_level(const Fraction& level) override {
-    ++version_;
-    monotone_ = follow(level);
-  }
+  void set_level(const Fraction& level) override { monotone_ = follow(level); }
 
   double judge(const Stretch& stretch) override {
     if (!monotone_ && !stretch.is_single()) return kAny;
     sums_.reach(stretch, reach_);
     return decide(stretch.leaving, !stretch.is_single());
-  }
-
-  bool rules_out(Count weight, Count of, Count least_tp) override {
-    return monotone_ && (rules_out(light_, weight, weight, of, least_tp) ||
-                         rules_out(heavy_, of - weight, of, of - weight, least_tp));
   }
 
  protected:
@@ -47,25 +39,11 @@ class ReachFilter : public Filter {
   const Form& form_;
   const Sums& sums_;
   Reach reach_;
-  std::uint64_t version_ = 0;   // of the level
   std::vector<float> barred_;   // by literal (`= 1`, then `= 0`): 0, or kBarred
   std::vector<float> outside_;  // by label, TN and FN outside the head
 
  private:
-  // Weights up to `out` are ruled out, those from `open` on are not, at the level of a version.
-  struct Weights {
-    Count out = -1, open = 0;
-    std::uint64_t version = 0;
-  };
-
-  // Whether no body below the node reaches the level that covers at most `covered`, or at least all but `left_out`. The
-  // more `weight`, the more may.
-  bool rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp);
-  // What the literals have at most in such a body.
-  void reach_by_weight(Count covered, Count left_out);
-
   bool monotone_ = false;
-  Weights light_, heavy_;
 };
 
 }  // namespace polyrule

@@ -23,10 +23,8 @@ class SizeLevels {
     double slack = 0;  // more than what rounding adds up to
   };
 
-  SizeLevels(const Form& form, const State& state, std::size_t labels) : form_(form), state_(state), labels_(labels) {
-    const Coefficients rows = coefficients(form, state.working_weight);
-    num_ = rows.num;
-    den_ = rows.den;
+  SizeLevels(const Form& form, const State& state, std::size_t labels)
+      : form_(form), state_(state), labels_(labels), rows_(coefficients(form, state.working_weight)) {
     group_sizes();
   }
 
@@ -39,9 +37,9 @@ class SizeLevels {
     const double value = as_double(level_) * (double(kLiftScale) / double(group.rho));
     double num = 0, den = 0;
     for (std::size_t i = 0; i < 5; ++i) {
-      group.h[i] = double(num_[i]) - value * double(den_[i]);
-      num = std::max(num, std::abs(double(num_[i])));
-      den = std::max(den, std::abs(double(den_[i])));
+      group.h[i] = double(rows_.num[i]) - value * double(rows_.den[i]);
+      num = std::max(num, std::abs(double(rows_.num[i])));
+      den = std::max(den, std::abs(double(rows_.den[i])));
     }
     // Where a true positive takes something away and nothing else gains, no head reaches the level.
     double* h = group.h;
@@ -109,7 +107,7 @@ class SizeLevels {
   const Form& form_;
   const State& state_;
   const std::size_t labels_;
-  std::array<Count, 5> num_{}, den_{};
+  const Coefficients rows_;
   Fraction level_;
   std::vector<Group> groups_, sizes_;
 };

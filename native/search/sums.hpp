@@ -53,7 +53,6 @@ class Sums {
   // Rows may carry the mark of a sequence.
   void add(const std::uint32_t* slots, std::size_t count);
   void add(std::uint32_t slot) { add(&slot, 1); }
-  Count weight(std::uint32_t entry) const { return state_.unit ? 1 : state_.weights[node_.row(entry & kEntry)]; }
 
   // The rows added so far are all that have no value: what is left is the whole of the feature.
   void leave_out();
