@@ -9,7 +9,6 @@
 #include "bindings/bindings.hpp"
 #include "ensemble/gain.hpp"
 #include "ensemble/logistic.hpp"
-#include "ensemble/memory.hpp"
 
 namespace polyrule {
 namespace {
@@ -34,7 +33,7 @@ auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& s
                         const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature,
                         const Vector<std::int64_t>& judges, const Vector<std::int64_t>& chosen,
                         const Vector<std::int64_t>& root, const Matrix<std::int64_t>& offset, double ridge, double cost,
-                        int sign, Memory* memory, const Vector<std::int64_t>& versions, int threads) {
+                        int sign, int threads) {
   const Slopes slopes = checked(gradient, curvature);
   const std::size_t features = slot.shape(0), labels = slopes.labels, examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
@@ -53,7 +52,6 @@ auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& s
   for (std::size_t i = 0; i < chosen.shape(0); ++i)
     if (chosen.data()[i] < 0 || static_cast<std::size_t>(chosen.data()[i]) >= features)
       throw nb::index_error("no such feature");
-  if (versions.shape(0) != labels) throw nb::value_error("one version per label is needed");
   const Bins bins{dense.data(),     slot.data(),      count.data(),       nominal.data(),
                   usual.data(),     starts.data(),    listed_rows.data(), listed_codes.data(),
                   direction.data(), forbidden.data(), examples,           features};
@@ -66,7 +64,7 @@ auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& s
   std::vector<Best> best;
   {
     const nb::gil_scoped_release release;
-    best = best_conditions(bins, slopes, asked, memory, versions.data(), threads);
+    best = best_conditions(bins, slopes, asked, threads);
   }
   std::vector<double> gains;
   std::vector<std::int32_t> cuts;
@@ -174,11 +172,9 @@ auto py_inverse_diagonals(const Vector<double>& matrices, const Matrix<bool>& su
 }  // namespace
 
 void register_ensemble(nb::module_& m) {
-  nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &py_best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
         "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "curvature"_a,
-        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "memory"_a.none(), "versions"_a,
-        "threads"_a);
+        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "threads"_a);
   m.def("slope_sums", &py_slope_sums, "gradient"_a, "curvature"_a, "rows"_a);
   m.def("logistic_descents", &py_logistic_descents, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
         "support"_a, "unit"_a, "threads"_a);

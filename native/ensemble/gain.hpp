@@ -43,8 +43,6 @@ struct Asked {
   int sign;  // that the weights of the body must have, 0 for any
 };
 
-class Memory;
-
 // A feature's best condition; a negative gain where there is none.
 struct Best {
   double gain = -1;
@@ -56,9 +54,8 @@ struct Best {
   }
 };
 
-// Per chosen feature the best condition, the first of equals. Where there is a memory, sums per bin are taken from it.
-std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, Memory* memory,
-                                  const std::int64_t* versions, int threads);
+// Per chosen feature the best condition, the first of equals.
+std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, int threads);
 
 // Gradient and curvature of every label over some rows, [2][labels].
 std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count);

@@ -26,8 +26,6 @@ from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
 from polyrule.native import ONE_THREAD, Compute, native
 
-_LARGEST_MEMORY = 4_000_000  # sums
-
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -42,11 +40,6 @@ class Slopes:
         Integer units per unit of loss.
     ridge, cost : float
         In units of loss: penalty on squared weights, and price of one head entry.
-    versions : ndarray of int64
-        Per label, a number that changes whenever its gradients do.
-    memory : GainMemory or None
-        Which sums the compiled search keeps, from question to question and of all rows from rule to rule; it belongs
-        to one table and one solver. The result does not depend on it.
     compute : Compute
         Where the gradients are, and who adds them up.
     """
@@ -57,8 +50,6 @@ class Slopes:
     scale: float
     ridge: float
     cost: float
-    versions: npt.NDArray[np.int64]
-    memory: Any = None
     compute: Compute = ONE_THREAD
 
     @classmethod
@@ -69,15 +60,11 @@ class Slopes:
         scale: float,
         ridge: float,
         cost: float,
-        versions: npt.NDArray[np.int64] | None = None,
-        memory: Any = None,
         compute: Compute = ONE_THREAD,
     ) -> Slopes:
         """Slopes of all rows."""
-        if versions is None:
-            versions, memory = np.zeros(gradient.shape[1], dtype=np.int64), None
         root = compute.here(curvature.sum(axis=0, dtype=np.int64))
-        return cls(gradient, curvature, root, scale, ridge, cost, versions, memory, compute)
+        return cls(gradient, curvature, root, scale, ridge, cost, compute)
 
     def some(self, labels: npt.NDArray[np.int64]) -> Slopes:
         """Return the slopes of some labels only."""
@@ -88,8 +75,6 @@ class Slopes:
             gradient=xp.ascontiguousarray(self.gradient[:, places]),
             curvature=xp.ascontiguousarray(self.curvature[:, places]),
             root=self.root[labels],
-            versions=self.versions[labels],
-            memory=None,
         )
 
     def sums(self, rows: Ints32) -> npt.NDArray[np.int64]:
@@ -127,12 +112,6 @@ class BestConditions:
 def native_kernel() -> Any:
     """Return the compiled search, or None where it is not built."""
     return getattr(native, "best_conditions", None)
-
-
-def new_memory(table: BinnedTable, labels: int) -> Any:
-    """Return an empty memory for sums per bin; None where it would be too large, or nothing is compiled."""
-    cells = labels * 2 * int(table.count.sum(dtype=np.int64))
-    return native.GainMemory() if native is not None and cells <= _LARGEST_MEMORY else None
 
 
 def best_conditions(
@@ -180,7 +159,7 @@ def best_conditions(
         found = kernel(
             table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
             table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
-            slopes.curvature, *asked, slopes.memory, slopes.versions, compute.threads,
+            slopes.curvature, *asked, compute.threads,
         )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
