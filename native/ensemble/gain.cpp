@@ -70,15 +70,6 @@ POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, co
   }
 }
 
-// Rows one after the other, all their labels at once.
-POLYRULE_VECTOR_CLONES void add_rows(std::int64_t* __restrict to, const std::int32_t* from, const std::int32_t* rows,
-                                     std::size_t count, std::size_t labels) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::int32_t* __restrict line = from + static_cast<std::size_t>(rows[k]) * labels;
-    for (std::size_t j = 0; j < labels; ++j) to[j] += line[j];
-  }
-}
-
 class Scan {
  public:
   Scan(const Bins& bins, const Asked& asked, std::size_t labels)
@@ -216,14 +207,6 @@ std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const 
   std::vector<Best> best;
   for (std::size_t i = 0; i < asked.chosen; ++i) best.push_back(scan.best(i));
   return best;
-}
-
-std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count) {
-  const std::size_t labels = slopes.labels;
-  std::vector<std::int64_t> sums(2 * labels, 0);
-  add_rows(sums.data(), slopes.gradient, rows, count, labels);
-  add_rows(sums.data() + labels, slopes.curvature, rows, count, labels);
-  return sums;
 }
 
 }  // namespace polyrule

@@ -57,7 +57,4 @@ struct Best {
 // Per chosen feature the best condition, the first of equals.
 std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, int threads);
 
-// Gradient and curvature of every label over some rows, [2][labels].
-std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count);
-
 }  // namespace polyrule

@@ -79,10 +79,10 @@ class Slopes:
 
     def sums(self, rows: Ints32) -> npt.NDArray[np.int64]:
         """Gradient and curvature of every label over `rows`, shape (2, labels)."""
-        if self.compute.through_rows is not None:
-            found = self.compute.through_rows.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
+        if self.compute.device is not None:
+            found = self.compute.device.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
             return np.asarray(found).reshape(2, -1)
-        both = (self.gradient[rows], self.curvature[rows])
+        both = (np.take(some, rows, axis=0) for some in (self.gradient, self.curvature))
         return np.stack([some.sum(axis=0, dtype=np.int64) for some in both])
 
     def label_gains(self, sums: npt.NDArray[np.int64], sign: int = 0) -> npt.NDArray[np.float64]:
