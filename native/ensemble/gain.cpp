@@ -136,8 +136,12 @@ class Scan {
 
   Best best_category(std::size_t i, std::size_t bins) const {
     Best best;
-    for (std::size_t b = 0; b < bins; ++b)
-      if (offered(i, b)) best.offer(gains_[starts_[i] + 2 * b], static_cast<std::int32_t>(b), category);
+    const double* gains = gains_.data() + starts_[i];
+    for (std::size_t b = 0; b < bins; ++b) {
+      const std::int32_t bin = static_cast<std::int32_t>(b);
+      if (gains[2 * b] > best.gain && proper(weights(i)[b]) && bins_.forbidden[feature(i)] != bin)
+        best = {gains[2 * b], bin, category};
+    }
     return best;
   }
 
@@ -162,10 +166,6 @@ class Scan {
         best = {gains[2 * b + 1], bin, above};
     }
     return best;
-  }
-
-  bool offered(std::size_t i, std::size_t category) const {
-    return proper(weights(i)[category]) && bins_.forbidden[feature(i)] != static_cast<std::int32_t>(category);
   }
 
   bool proper(Sum weight) const { return weight > 0 && weight < whole_; }

@@ -48,10 +48,6 @@ struct Best {
   double gain = -1;
   std::int32_t bin = -1;
   std::uint8_t test = 0;  // at most, above, or the category
-
-  void offer(double value, std::int32_t at, std::uint8_t kind) {
-    if (value > gain) *this = {value, at, kind};
-  }
 };
 
 // Per chosen feature the best condition, the first of equals.
