@@ -278,7 +278,7 @@ class PyEngine {
   // `rows` is a cover that was grown here, or an array of row numbers.
   std::tuple<Count, Count, Count, bool> commit(const nb::object& rows,
                                                const std::vector<std::pair<std::size_t, int>>& head,
-                                               std::optional<std::pair<Count, Count>> stop, bool keep_covered) {
+                                               const StopThreshold& stop, bool keep_covered) {
     const State& state = engine_->state();
     Bits cover(state.rows);
     if (Cover* kept = nullptr; nb::try_cast(rows, kept) && kept) {
@@ -289,10 +289,8 @@ class PyEngine {
       for (std::size_t i = 0; i < numbers.shape(0); ++i) cover.set(static_cast<std::size_t>(numbers(i)));
     }
     for (const auto& [label, value] : head) checked(label, value);
-    StopThreshold threshold;
-    if (stop) threshold = {true, stop->first, stop->second};
     const nb::gil_scoped_release release;
-    const Outcome o = engine_->commit(cover, head, threshold, keep_covered);
+    const Outcome o = engine_->commit(cover, head, stop, keep_covered);
     return {o.covered, o.open, o.newly_set, o.stopped};
   }
 
