@@ -331,7 +331,8 @@ class PyEngine {
   std::vector<std::pair<Count, Count>> leftover() const {
     const State& state = engine_->state();
     Bits every(state.rows);
-    for (std::size_t i = 0; i < state.rows; ++i) every.set(i);
+    for (std::size_t i = 0; i < state.rows; ++i)
+      if (state.weights[i] > 0) every.set(i);
     std::vector<std::pair<Count, Count>> out;
     for (std::size_t l = 0; l < state.labels; ++l) {
       const KindCounts kinds = state.count_kinds(l, every, state.total_weight);
