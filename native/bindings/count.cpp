@@ -1,10 +1,11 @@
 // Counts of rows, what is decided from them, and sums over covers, as Python calls them.
 #include "count/count.hpp"
 
-#include <nanobind/stl/vector.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 
-#include <algorithm>
-#include <string>
+#include <array>
+#include <optional>
 
 #include "bindings/bindings.hpp"
 #include "count/covers.hpp"
@@ -14,107 +15,83 @@ namespace {
 
 using namespace polyrule_count;
 
-void require(bool good, const char* what) {
-  if (!good) throw nb::value_error((std::string("count: wrong shape of ") + what).c_str());
-}
-
 // Codes are read where they lie: an array of another type is refused, never converted into a copy that would be gone.
-void read_codes(const nb::object& codes, BlockView& block) {
-  Matrix<std::uint8_t> bytes;
-  Matrix<std::uint16_t> pairs;
-  if (nb::try_cast(codes, bytes, false)) {
-    block.codes = bytes.data();
-    block.features = bytes.shape(0);
-    block.rows = bytes.shape(1);
-  } else if (nb::try_cast(codes, pairs, false)) {
-    block.codes = pairs.data();
-    block.wide_codes = true;
-    block.features = pairs.shape(0);
-    block.rows = pairs.shape(1);
-  } else {
-    require(false, "codes");
-  }
+template <class Code>
+bool read_codes(const nb::object& codes, BlockView& block) {
+  Matrix<Code> own;
+  if (!nb::try_cast(codes, own, false)) return false;
+  block.codes = own.data();
+  block.wide_codes = sizeof(Code) > 1;
+  block.features = own.shape(0);
+  block.rows = own.shape(1);
+  return true;
 }
 
-void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const Matrix<std::uint64_t>& set,
-                   const Matrix<std::uint64_t>& value, nb::object weights, const Vector<std::uint32_t>& rows,
-                   const Vector<std::int32_t>& columns, const Vector<std::int64_t>& starts,
-                   const Vector<std::uint8_t>& usual, const Writable<std::int64_t, 3>& kinds,
-                   const Writable<std::int64_t, 1>& weight) {
+void py_count_rows(const nb::object& codes, const Matrix<std::uint64_t>& truth, const Matrix<std::uint64_t>& set,
+                   const Matrix<std::uint64_t>& value, const std::optional<Vector<std::int64_t>>& weights,
+                   const Vector<std::uint32_t>& rows, const Vector<std::int32_t>& columns,
+                   const Vector<std::int64_t>& starts, const Vector<std::uint8_t>& usual,
+                   const Writable<std::int64_t, 3>& kinds, const Writable<std::int64_t, 1>& weight) {
   BlockView block;
-  read_codes(codes, block);
+  require(read_codes<std::uint8_t>(codes, block) || read_codes<std::uint16_t>(codes, block), "count: wrong codes");
   block.words = truth.shape(1);
   block.labels = usual.shape(0);
   block.truth = truth.data();
   block.set = set.data();
   block.value = value.data();
   for (const auto* words : {&truth, &set, &value})
-    require(words->shape(0) == block.rows && words->shape(1) == block.words, "labels");
-  require(block.labels <= block.words * 64, "labels");
-  if (!weights.is_none()) {
-    Vector<std::int64_t> own;
-    require(nb::try_cast(weights, own, false) && own.shape(0) == block.rows, "weights");
-    block.weights = own.data();
-  }
-  const std::size_t n = rows.shape(0), n_columns = columns.shape(0);
-  require(starts.shape(0) == n_columns + 1, "starts");
-  require(starts.data()[0] == 0 && std::is_sorted(starts.data(), starts.data() + n_columns + 1), "starts");
-  const auto bins = static_cast<std::size_t>(starts.data()[n_columns]);
-  require(weight.shape(0) == bins && kinds.shape(0) == bins && kinds.shape(1) == block.labels && kinds.shape(2) == 4,
-          "counts");
-  require(std::all_of(rows.data(), rows.data() + n, [&](std::uint32_t row) { return row < block.rows; }), "rows");
-  for (std::size_t c = 0; c < n_columns; ++c)
-    require(columns.data()[c] >= 0 && std::size_t(columns.data()[c]) < block.features + block.labels, "columns");
-  bool good = false;
-  {
-    const nb::gil_scoped_release release;
-    good = count_rows(block, rows.data(), n, columns.data(), starts.data(), n_columns, usual.data(), kinds.data(),
-                      weight.data());
-  }
-  if (!good) throw nb::value_error("count: a code lies outside the bins of its column");
+    require(has_shape(*words, block.rows, block.words), "count: wrong shape of labels");
+  require(block.labels <= block.words * 64, "count: wrong shape of labels");
+  require(!weights || has_shape(*weights, block.rows), "count: one weight per row is needed");
+  block.weights = weights ? weights->data() : nullptr;
+  require_starts(starts, columns.shape(0), weight.shape(0), "count: wrong starts");
+  require(has_shape(kinds, weight.shape(0), block.labels, kKinds), "count: wrong shape of counts");
+  require_places(rows, block.rows, "count: no such row");
+  require_places(columns, block.features + block.labels, "count: no such column");
+  const bool good = unlocked([&] {
+    return count_rows(block, rows.data(), rows.shape(0), columns.data(), starts.data(), columns.shape(0), usual.data(),
+                      kinds.data(), weight.data());
+  });
+  require(good, "count: a code lies outside the bins of its column");
 }
+
+using Coefficients = std::array<std::int64_t, 5>;
 
 nb::object py_decide(const Writable<const std::int64_t, 3>& kinds, const Vector<std::int64_t>& weight,
                      const Vector<std::int64_t>& occurs, const Vector<std::int64_t>& starts,
                      const Vector<std::int64_t>& ends, const Vector<std::uint8_t>& numeric,
                      const Vector<std::int32_t>& own, const Matrix<std::uint8_t>& allowed,
-                     const Matrix<std::int64_t>& total, const std::vector<std::int64_t>& num,
-                     const std::vector<std::int64_t>& den, std::int64_t min_coverage, bool single) {
-  NodeView node{kinds.data(), weight.data(), occurs.data(), kinds.shape(1)};
-  require(num.size() == 5 && den.size() == 5, "measure");
-  require(allowed.shape(0) == node.labels && total.shape(0) == node.labels && kinds.shape(2) == 4, "labels");
-  require(allowed.shape(1) == 2 && total.shape(1) == 2, "labels");
-  require(weight.shape(0) == kinds.shape(0) && occurs.shape(0) == kinds.shape(0), "counts");
-  for (const std::size_t given : {ends.shape(0), numeric.shape(0), own.shape(0)})
-    require(given == starts.shape(0), "columns");
-  Measure measure;
+                     const Matrix<std::int64_t>& total, const Coefficients& num, const Coefficients& den,
+                     std::int64_t min_coverage, bool single) {
+  const NodeView node{kinds.data(), weight.data(), occurs.data(), kinds.shape(1)};
+  const std::size_t bins = weight.shape(0), size = starts.shape(0);
+  require(has_shape(kinds, bins, node.labels, kKinds) && has_shape(occurs, bins), "decide: wrong shape of counts");
+  require(has_shape(allowed, node.labels, 2) && has_shape(total, node.labels, 2), "decide: wrong shape of labels");
+  require(has_shape(ends, size) && has_shape(numeric, size) && has_shape(own, size), "decide: wrong columns");
+  Measure measure{{}, {}, single};
   std::copy(num.begin(), num.end(), measure.num);
   std::copy(den.begin(), den.end(), measure.den);
-  measure.single = single;
   std::vector<ColumnView> columns;
-  for (std::size_t c = 0; c < starts.shape(0); ++c) {
-    columns.push_back({starts.data()[c], ends.data()[c], numeric.data()[c] != 0, own.data()[c]});
-    require(columns.back().start >= 0 && columns.back().end > columns.back().start, "columns");
-    require(std::size_t(columns.back().end) <= kinds.shape(0) && own.data()[c] < std::int32_t(node.labels), "columns");
+  for (std::size_t c = 0; c < size; ++c) {
+    require(0 <= starts(c) && starts(c) < ends(c) && is_place(ends(c), bins + 1), "decide: wrong columns");
+    require(own(c) < 0 || is_place(own(c), node.labels), "decide: no such label");
+    columns.push_back({starts(c), ends(c), numeric(c) != 0, own(c)});
   }
-  Decision found;
-  {
-    const nb::gil_scoped_release release;
-    found = decide(node, columns, measure, total.data(), allowed.data(), min_coverage);
-  }
+  const Decision found =
+      unlocked([&] { return decide(node, columns, measure, total.data(), allowed.data(), min_coverage); });
   if (!found.any) return nb::none();
   return nb::make_tuple(found.column, found.bin, found.above);
 }
 
 void py_cover_sums(const Matrix<Word>& covers, const Vector<Word>& rows, const Matrix<double>& worth,
                    const Writable<double, 2>& out, int threads) {
-  const std::size_t bodies = covers.shape(0), words = covers.shape(1), columns = worth.shape(1);
-  if (rows.shape(0) != words || words != words_for(worth.shape(0)) || out.shape(0) != bodies || out.shape(1) != columns)
-    throw nb::value_error("cover_sums: wrong shapes");
-  if (const std::size_t end = worth.shape(0) % 64; end && rows.data()[words - 1] >> end)
-    throw nb::value_error("cover_sums: rows that there are not");
-  const nb::gil_scoped_release release;
-  cover_sums(covers.data(), bodies, words, rows.data(), worth.data(), columns, threads, out.data());
+  const std::size_t bodies = covers.shape(0), words = words_for(worth.shape(0)), end = worth.shape(0) % 64;
+  require(has_shape(covers, bodies, words) && has_shape(rows, words) && has_shape(out, bodies, worth.shape(1)),
+          "cover_sums: wrong shapes");
+  require(!end || !(rows(words - 1) >> end), "cover_sums: rows that there are not");
+  unlocked([&] {
+    cover_sums(covers.data(), bodies, words, rows.data(), worth.data(), worth.shape(1), threads, out.data());
+  });
 }
 
 }  // namespace

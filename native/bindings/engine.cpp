@@ -1,29 +1,24 @@
 // The engine, as Python calls it. Everything that comes in is checked here, once.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "search/engine.hpp"
+
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <map>
-#include <memory>
 #include <thread>
 
 #include "bindings/bindings.hpp"
 #include "core/natural.hpp"
 #include "judge/ceilings.hpp"
-#include "search/engine.hpp"
 
 namespace polyrule {
 
 namespace {
-
-template <class T>
-using DenseTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-using Truth = Matrix<std::uint8_t>;
 
 // The rows of a rule, as the engine keeps them; Python sees them as an array when it asks.
 struct Cover {
@@ -78,129 +73,224 @@ T choose(const char* what, const std::string& name, const std::map<std::string, 
   return found->second;
 }
 
-Form make_form(const std::string& kind, const std::string& scope, const std::vector<Count>& num,
-               const std::vector<Count>& den, const std::vector<Count>& rho, std::optional<std::size_t> max_head,
-               std::size_t effort, bool negative, const std::string& formula, std::pair<Count, Count> m,
-               nb::object function, bool monotone, std::size_t labels) {
+// What Python says by name: what is None, or not said, stays as it is.
+using Setter = std::function<void(nb::handle)>;
+
+template <class T>
+Setter into(T& to) {
+  return [&to](nb::handle value) {
+    if (!value.is_none()) to = nb::cast<T>(value);
+  };
+}
+
+template <class T>
+Setter into(T& to, const char* what, const std::map<std::string, T>& known) {
+  return [&to, what, known](nb::handle value) { to = choose(what, nb::cast<std::string>(value), known); };
+}
+
+void read(const char* what, const nb::dict& given, const std::map<std::string, Setter>& parts) {
+  for (const auto& [name, value] : given) choose(what, nb::cast<std::string>(name), parts)(value);
+}
+
+Form make_form(const nb::dict& given, std::size_t labels) {
+  const std::map<std::string, HeadKind> kinds = {{"singles", HeadKind::singles}, {"alone", HeadKind::singles},
+                                                 {"ratio", HeadKind::ratio},     {"subset", HeadKind::subset},
+                                                 {"counted", HeadKind::counted}, {"micro", HeadKind::micro},
+                                                 {"example", HeadKind::example}};
+  const std::map<std::string, Formula> formulas = {{"", Formula::none},
+                                                   {"ratio", Formula::none},
+                                                   {"wracc", Formula::wracc},
+                                                   {"rate_difference", Formula::rate_difference},
+                                                   {"m_estimate", Formula::m_estimate},
+                                                   {"matthews", Formula::matthews},
+                                                   {"klosgen", Formula::klosgen},
+                                                   {"added_value", Formula::added_value},
+                                                   {"cosine", Formula::cosine},
+                                                   {"kappa", Formula::kappa},
+                                                   {"yule_q", Formula::yule_q},
+                                                   {"lift", Formula::lift},
+                                                   {"certainty", Formula::certainty},
+                                                   {"function", Formula::function}};
   Form form;
-  form.kind = choose<HeadKind>("kind of head", kind,
-                               {{"singles", HeadKind::singles},
-                                {"alone", HeadKind::singles},
-                                {"ratio", HeadKind::ratio},
-                                {"subset", HeadKind::subset},
-                                {"counted", HeadKind::counted},
-                                {"micro", HeadKind::micro},
-                                {"example", HeadKind::example}});
-  form.formula = choose<Formula>("formula", formula,
-                                 {{"", Formula::none},
-                                  {"ratio", Formula::none},
-                                  {"wracc", Formula::wracc},
-                                  {"rate_difference", Formula::rate_difference},
-                                  {"m_estimate", Formula::m_estimate},
-                                  {"matthews", Formula::matthews},
-                                  {"klosgen", Formula::klosgen},
-                                  {"added_value", Formula::added_value},
-                                  {"cosine", Formula::cosine},
-                                  {"kappa", Formula::kappa},
-                                  {"yule_q", Formula::yule_q},
-                                  {"lift", Formula::lift},
-                                  {"certainty", Formula::certainty},
-                                  {"function", Formula::function}});
-  form.scope = choose<Scope>("scope", scope, {{"head", Scope::head}, {"all", Scope::all}, {"full", Scope::full}});
+  std::pair<Count, Count> m(0, 1);
+  std::string formula;
+  nb::object function;
+  bool monotone = false;
+  read("part of a form", given,
+       {{"kind", into(form.kind, "kind of head", kinds)},
+        {"scope", into(form.scope, "scope", {{"head", Scope::head}, {"all", Scope::all}, {"full", Scope::full}})},
+        {"num", into(form.num)},
+        {"den", into(form.den)},
+        {"rho", into(form.rho)},
+        {"max_head", into(form.max_head)},
+        {"effort", into(form.effort)},
+        {"negative", into(form.negative)},
+        {"formula", into(formula)},
+        {"m", into(m)},
+        {"function", into(function)},
+        {"monotone", into(monotone)}});
+  form.formula = choose("formula", formula, formulas);
   form.measured = !formula.empty();
-  form.m_num = m.first;
-  form.m_den = m.second;
+  std::tie(form.m_num, form.m_den) = m;
+  require(form.m_den > 0, "the denominator of m must be positive");
+  require(form.rho.empty() || form.rho.size() > labels, "a lift needs a factor for every size of head");
   if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
   if (form.valuer && monotone) form.ceilings = std::make_shared<Ceilings>(form.valuer);
-  if (num.size() != 5 || den.size() != 5) throw nb::value_error("a measure needs five coefficients per row");
-  if (!rho.empty() && rho.size() <= labels) throw nb::value_error("a lift needs a factor for every size of head");
-  if (form.m_den <= 0) throw nb::value_error("the denominator of m must be positive");
-  std::copy(num.begin(), num.end(), form.num.begin());
-  std::copy(den.begin(), den.end(), form.den.begin());
-  form.rho = rho;
-  form.max_head = max_head.value_or(SIZE_MAX);
-  form.effort = effort;
-  form.negative = negative;
   return form;
 }
 
-Limits make_limits(const nb::dict& changed) {
+GrowOptions make_options(const nb::dict& given) {
+  GrowOptions options;
+  read("option", given,
+       {{"beam_width", into(options.beam_width)},
+        {"label_conditions", into(options.label_conditions)},
+        {"min_coverage", into(options.min_coverage)},
+        {"max_conditions", into(options.max_conditions)},
+        {"max_members", into(options.max_members)}});
+  require(options.beam_width > 0, "a beam must be at least 1 wide");
+  return options;
+}
+
+Limits make_limits(const nb::dict& given) {
   Limits limits;
-  const std::map<std::string, std::size_t*> sizes = {{"sorted_rows", &limits.sorted_rows},
-                                                     {"binned_rows", &limits.binned_rows},
-                                                     {"kept_rows", &limits.kept_rows},
-                                                     {"record_bytes", &limits.record_bytes},
-                                                     {"table_bytes", &limits.table_bytes},
-                                                     {"threaded_work", &limits.threaded_work},
-                                                     {"stretch_rows", &limits.stretch_rows},
-                                                     {"first_labels", &limits.first_labels},
-                                                     {"bounds", &limits.bounds},
-                                                     {"pure_search", &limits.pure_search},
-                                                     {"plain", &limits.plain}};
-  for (const auto& [key, value] : changed) {
-    const std::string name = nb::cast<std::string>(key);
-    if (name == "lane_capacity") limits.lane_capacity = nb::cast<double>(value);
-    else *choose<std::size_t*>("limit", name, sizes) = nb::cast<std::size_t>(value);
-  }
+  read("limit", given,
+       {{"lane_capacity", into(limits.lane_capacity)},
+        {"sorted_rows", into(limits.sorted_rows)},
+        {"binned_rows", into(limits.binned_rows)},
+        {"kept_rows", into(limits.kept_rows)},
+        {"record_bytes", into(limits.record_bytes)},
+        {"table_bytes", into(limits.table_bytes)},
+        {"threaded_work", into(limits.threaded_work)},
+        {"stretch_rows", into(limits.stretch_rows)},
+        {"first_labels", into(limits.first_labels)},
+        {"bounds", into(limits.bounds)},
+        {"pure_search", into(limits.pure_search)},
+        {"plain", into(limits.plain)}});
   return limits;
+}
+
+std::vector<Count> read_weights(const Vector<std::int64_t>& weights) {
+  std::vector<Count> out(weights.data(), weights.data() + weights.shape(0));
+  Wide total = 0;
+  for (const Count weight : out) {
+    require(weight >= 0, "weights must not be negative");
+    total += weight;
+  }
+  require(total <= kMostWeight, "all weights together must be below 2**31");
+  return out;
+}
+
+void read_truth(const nb::object& truth, State& state) {
+  if (Matrix<std::uint8_t> dense; nb::try_cast(truth, dense)) {
+    require(has_shape(dense, state.rows, state.labels), "labels: wrong shape");
+    const std::uint8_t* cell = dense.data();
+    for (std::size_t i = 0; i < state.rows; ++i)
+      for (std::size_t l = 0; l < state.labels; ++l)
+        if (*cell++) state.truth.put(l, i);
+    return;
+  }
+  const auto [labels, starts] = nb::cast<std::pair<Vector<std::int32_t>, Vector<std::int64_t>>>(truth);
+  require_starts(starts, state.rows, labels.shape(0), "labels: wrong shape");
+  require_places(labels, state.labels, "no such label");
+  for (std::size_t i = 0; i < state.rows; ++i)
+    for (auto k = static_cast<std::size_t>(starts(i)); k < static_cast<std::size_t>(starts(i + 1)); ++k)
+      state.truth.put(static_cast<std::size_t>(labels(k)), i);
+}
+
+void read_known(const std::optional<Matrix<std::uint8_t>>& known, State& state) {
+  if (!known) return;
+  require(has_shape(*known, state.rows, state.labels), "known labels: wrong shape");
+  state.allow_unknown();
+  const std::uint8_t* cell = known->data();
+  for (std::size_t i = 0; i < state.rows; ++i)
+    for (std::size_t l = 0; l < state.labels; ++l)
+      if (!*cell++) {
+        const Word bit = Word{1} << i % 64;
+        state.known[l][i / 64] &= ~bit;
+        state.truth[l][i / 64] &= ~bit;
+      }
+}
+
+// True if `values` is a dense matrix of one of the types, in any order.
+template <class... Types>
+bool read_cells(const nb::object& values, DenseSource& source) {
+  const auto read = [&]<class Type>(Table<Type> matrix) {
+    if (!nb::try_cast(values, matrix, false)) return false;
+    require(matrix.shape(0) == source.rows, "table: wrong shape");
+    // a table of one row, or of rows that are all the same memory, may have a stride of 0: then it is never used
+    const std::int64_t stride = matrix.shape(0) > 1 ? matrix.stride(0) : 1;
+    require(stride != 0 || matrix.shape(1) == 0, "table: rows share their memory");
+    for (std::size_t j = 0; j < matrix.shape(1); ++j)
+      source.columns.emplace_back(matrix.data() + std::int64_t(j) * matrix.stride(1), stride);
+    return true;
+  };
+  return (read(Table<Types>()) || ...);
+}
+
+Columns read_table(const nb::object& values, std::size_t rows, const std::vector<bool>& nominal, const Limits& limits,
+                   int threads) {
+  if (DenseSource source{{}, rows};
+      read_cells<double, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(values, source)) {
+    require(source.columns.size() == nominal.size(), "table: wrong shape");
+    return unlocked([&] { return Columns(source, nominal, limits, threads); });
+  }
+  const Cells cells(values);
+  require(cells.columns() == nominal.size(), "table: wrong shape");
+  for (std::size_t j = 0; j < nominal.size(); ++j) cells.require_rows_of(j, rows);
+  const SparseSource source{cells.data.data(), cells.rows.data(), cells.starts.data(), rows};
+  return unlocked([&] { return Columns(source, nominal, limits, threads); });
 }
 
 class PyEngine {
  public:
-  PyEngine(nb::object values, const Vector<std::uint8_t>& nominal, nb::object truth, nb::object known,
-           std::size_t labels, const Vector<std::int64_t>& weights, Form form, GrowOptions options, Limits limits,
-           int threads)
+  PyEngine(nb::object values, const Vector<std::uint8_t>& nominal, const nb::object& truth,
+           const std::optional<Matrix<std::uint8_t>>& known, std::size_t labels, const Vector<std::int64_t>& weights,
+           const nb::dict& form, const nb::dict& options, const nb::dict& limits, int threads)
       : keep_alive_(values) {
     const std::size_t rows = weights.shape(0);
-    if (rows == 0 || rows >= kStarts) throw nb::value_error("wrong number of rows");
-    if (labels == 0 || labels > (std::size_t{1} << 20)) throw nb::value_error("wrong number of labels");
+    require(rows > 0 && rows < kStarts, "wrong number of rows");
+    require(labels > 0 && labels <= std::size_t{1} << 20, "wrong number of labels");
     State state(rows, labels, read_weights(weights));
     read_truth(truth, state);
     read_known(known, state);
     const std::vector<bool> is_nominal(nominal.data(), nominal.data() + nominal.shape(0));
+    const Limits sizes = make_limits(limits);
     const PyEngine* lender = nullptr;
     const bool lent = nb::try_cast(values, lender) && lender;
     if (lent) keep_alive_ = lender->keep_alive_;
     Columns columns =
-        lent ? lender->lend(state, is_nominal.size()) : read_table(values, rows, is_nominal, limits, threads);
-    engine_ = std::make_unique<Engine>(std::move(columns), std::move(state), std::move(form), options, limits, threads);
+        lent ? lender->lend(state, is_nominal.size()) : read_table(values, rows, is_nominal, sizes, threads);
+    engine_ = std::make_unique<Engine>(std::move(columns), std::move(state), make_form(form, labels),
+                                       make_options(options), sizes, threads);
   }
 
-  nb::object grow(std::optional<std::size_t> label, int value, std::optional<double> seconds, nb::object report,
+  nb::object grow(std::optional<std::size_t> label, int value, std::optional<double> seconds, const nb::object& report,
                   double pace) {
     LiteralChoice literal;
-    if (label && (*label >= engine_->state().labels || value < 0 || value > 1))
-      throw nb::index_error("no such literal");
-    if (label) literal = {*label, value};
-    return run(seconds, {report, pace}, [&](const Watch& watch) { return engine_->grow(watch, literal); });
+    if (label) literal = checked(*label, value);
+    return run(seconds, report, pace, [&](const Watch& watch) { return engine_->grow(watch, literal); });
   }
 
-  nb::object grow_single(std::optional<double> seconds, nb::object report, double pace) {
-    return run(seconds, {report, pace}, [&](const Watch& watch) { return engine_->grow_single(watch); });
+  nb::object grow_single(std::optional<double> seconds, const nb::object& report, double pace) {
+    return run(seconds, report, pace, [&](const Watch& watch) { return engine_->grow_single(watch); });
   }
 
   // `rows` is a cover that was grown here, or an array of row numbers.
-  std::tuple<Count, Count, Count, bool> commit(nb::object rows, const std::vector<std::pair<std::size_t, int>>& head,
-                                               std::optional<std::pair<Count, Count>> stop, bool keep_covered) {
+  std::tuple<Count, Count, Count, bool> commit(const nb::object& rows,
+                                               const std::vector<std::pair<std::size_t, int>>& head,
+                                               const StopThreshold& stop, bool keep_covered) {
     const State& state = engine_->state();
     Bits cover(state.rows);
     if (Cover* kept = nullptr; nb::try_cast(rows, kept) && kept) {
-      if (kept->bits.words() != cover.words()) throw nb::value_error("a cover of another table");
-      cover = kept->bits;
+      cover = checked(*kept).bits;
     } else {
       const auto numbers = nb::cast<Vector<std::int64_t>>(rows);
-      for (std::size_t i = 0; i < numbers.shape(0); ++i) {
-        const std::int64_t row = numbers.data()[i];
-        if (row < 0 || static_cast<std::size_t>(row) >= state.rows) throw nb::index_error("no such row");
-        cover.set(static_cast<std::size_t>(row));
-      }
+      require_places(numbers, state.rows, "no such row");
+      for (std::size_t i = 0; i < numbers.shape(0); ++i) cover.set(static_cast<std::size_t>(numbers(i)));
     }
-    for (const auto& [label, value] : head)
-      if (label >= state.labels || value < 0 || value > 1) throw nb::index_error("no such literal");
-    StopThreshold threshold;
-    if (stop) threshold = {true, stop->first, stop->second};
+    for (const auto& [label, value] : head) checked(label, value);
     const nb::gil_scoped_release release;
-    const Outcome o = engine_->commit(cover, head, threshold, keep_covered);
+    const Outcome o = engine_->commit(cover, head, stop, keep_covered);
     return {o.covered, o.open, o.newly_set, o.stopped};
   }
 
@@ -221,8 +311,7 @@ class PyEngine {
   // in the whole working set.
   std::vector<std::array<Count, 8>> label_counts(const Cover& cover) const {
     const State& state = engine_->state();
-    if (cover.bits.words() != state.working.words()) throw nb::value_error("a cover of another table");
-    const Count weight = state.weigh(cover.bits.data());
+    const Count weight = state.weigh(checked(cover).bits.data());
     std::vector<std::array<Count, 8>> out;
     for (std::size_t l = 0; l < state.labels; ++l) {
       const KindCounts in = state.count_kinds(l, cover.bits, weight);
@@ -241,141 +330,52 @@ class PyEngine {
   // Per label, the weight of (present, absent) that nobody has set.
   std::vector<std::pair<Count, Count>> leftover() const {
     const State& state = engine_->state();
-    std::vector<std::pair<Count, Count>> out(state.labels);
-    for (std::size_t l = 0; l < state.labels; ++l)
-      for (std::size_t i = 0; i < state.rows; ++i)
-        if (!state.set.test(l, i) && !(state.has_unknown && !state.known.test(l, i)))
-          (state.truth.test(l, i) ? out[l].first : out[l].second) += state.weights[i];
+    Bits every(state.rows);
+    for (std::size_t i = 0; i < state.rows; ++i)
+      if (state.weights[i] > 0) every.set(i);
+    std::vector<std::pair<Count, Count>> out;
+    for (std::size_t l = 0; l < state.labels; ++l) {
+      const KindCounts kinds = state.count_kinds(l, every, state.total_weight);
+      out.push_back({kinds[kPresent], kinds[kAbsent]});
+    }
     return out;
   }
 
  private:
-  static std::vector<Count> read_weights(const Vector<std::int64_t>& weights) {
-    std::vector<Count> out(weights.data(), weights.data() + weights.shape(0));
-    Wide total = 0;
-    for (const Count weight : out) {
-      if (weight < 0) throw nb::value_error("weights must not be negative");
-      total += weight;
-    }
-    if (total > kMostWeight) throw nb::value_error("all weights together must be below 2**31");
-    return out;
+  const Cover& checked(const Cover& cover) const {
+    require(cover.bits.words() == engine_->state().working.words(), "a cover of another table");
+    return cover;
   }
-
-  static void read_truth(const nb::object& truth, State& state) {
-    if (Truth dense; nb::try_cast(truth, dense)) {
-      if (dense.shape(0) != state.rows || dense.shape(1) != state.labels) throw nb::value_error("labels: wrong shape");
-      const std::uint8_t* cell = dense.data();
-      for (std::size_t i = 0; i < state.rows; ++i)
-        for (std::size_t l = 0; l < state.labels; ++l)
-          if (*cell++) state.truth.put(l, i);
-      return;
-    }
-    const auto [indices, starts] = nb::cast<std::pair<Vector<std::int32_t>, Vector<std::int64_t>>>(truth);
-    check_starts(starts, state.rows, indices.shape(0), "labels");
-    for (std::size_t i = 0; i < state.rows; ++i)
-      for (std::int64_t k = starts.data()[i]; k < starts.data()[i + 1]; ++k) {
-        const std::int32_t label = indices.data()[k];
-        if (label < 0 || static_cast<std::size_t>(label) >= state.labels) throw nb::index_error("no such label");
-        state.truth.put(static_cast<std::size_t>(label), i);
-      }
-  }
-
-  static void read_known(const nb::object& known, State& state) {
-    if (known.is_none()) return;
-    const auto mask = nb::cast<Truth>(known);
-    if (mask.shape(0) != state.rows || mask.shape(1) != state.labels)
-      throw nb::value_error("known labels: wrong shape");
-    state.allow_unknown();
-    for (std::size_t i = 0; i < state.rows; ++i)
-      for (std::size_t l = 0; l < state.labels; ++l)
-        if (!mask.data()[i * state.labels + l]) {
-          const Word bit = Word{1} << i % 64;
-          state.known[l][i / 64] &= ~bit;
-          state.truth[l][i / 64] &= ~bit;
-        }
-  }
-
-  static void check_starts(const Vector<std::int64_t>& starts, std::size_t lists, std::size_t stored,
-                           const char* what) {
-    bool right = starts.shape(0) == lists + 1 && starts.data()[0] == 0 &&
-                 static_cast<std::size_t>(starts.data()[lists]) <= stored;
-    for (std::size_t i = 0; right && i < lists; ++i) right = starts.data()[i] <= starts.data()[i + 1];
-    if (!right) throw nb::value_error((std::string(what) + ": wrong shape").c_str());
-  }
-
-  // True if `values` is a dense matrix of one of the types, in any order.
-  template <class... Types, class Check>
-  static bool read_cells(const nb::object& values, DenseSource& source, Check&& check) {
-    const auto read = [&]<class Type>(DenseTable<Type> matrix) {
-      if (!nb::try_cast(values, matrix, false)) return false;
-      check(matrix.shape(0), matrix.shape(1));
-      // a table of one row, or of rows that are all the same memory, may have a stride of 0: then it is never used
-      const std::int64_t stride = matrix.shape(0) > 1 ? matrix.stride(0) : 1;
-      if (stride == 0 && matrix.shape(1) > 0) throw nb::value_error("table: rows share their memory");
-      for (std::size_t j = 0; j < matrix.shape(1); ++j)
-        source.columns.emplace_back(matrix.data() + std::int64_t(j) * matrix.stride(1), stride);
-      return true;
-    };
-    return (read(DenseTable<Types>()) || ...);
+  std::pair<std::size_t, int> checked(std::size_t label, int value) const {
+    if (label >= engine_->state().labels || value < 0 || value > 1) throw nb::index_error("no such literal");
+    return {label, value};
   }
 
   // The columns for an engine of the same table and weights; as long as no row has left them.
   Columns lend(const State& other, std::size_t columns) const {
     const State& state = engine_->state();
-    if (engine_->columns().size() != columns || state.weights != other.weights ||
-        state.working_weight != state.total_weight)
-      throw nb::value_error("the columns of another table, or some of their rows, cannot be lent");
+    require(engine_->columns().size() == columns && state.weights == other.weights &&
+                state.working_weight == state.total_weight,
+            "the columns of another table, or some of their rows, cannot be lent");
     return engine_->columns();
   }
 
-  static Columns read_table(const nb::object& values, std::size_t rows, const std::vector<bool>& nominal,
-                            const Limits& limits, int threads) {
-    const auto check = [&](std::size_t found, std::size_t columns) {
-      if (found != rows || columns != nominal.size()) throw nb::value_error("table: wrong shape");
-    };
-    if (DenseSource source{{}, rows};
-        read_cells<double, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(values, source,
-                                                                                                        check)) {
-      const nb::gil_scoped_release release;
-      return Columns(source, nominal, limits, threads);
-    }
-    const auto [data, indices, starts] =
-        nb::cast<std::tuple<Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>>(values);
-    check_starts(starts, nominal.size(), std::min(data.shape(0), indices.shape(0)), "table");
-    std::vector<std::size_t> last_column(rows, SIZE_MAX);
-    for (std::size_t j = 0; j < nominal.size(); ++j)
-      for (std::int64_t k = starts.data()[j]; k < starts.data()[j + 1]; ++k) {
-        const std::int32_t row = indices.data()[k];
-        if (row < 0 || static_cast<std::size_t>(row) >= rows) throw nb::index_error("no such row");
-        if (last_column[static_cast<std::size_t>(row)] == j) throw nb::value_error("table: a cell is stored twice");
-        last_column[static_cast<std::size_t>(row)] = j;
-      }
-    const nb::gil_scoped_release release;
-    return Columns(SparseSource{data.data(), indices.data(), starts.data(), rows}, nominal, limits, threads);
-  }
-
-  // Who wants to hear of a search while it runs, if anybody (not None), and after how many seconds each time.
-  struct Listener {
-    nb::object report;
-    double pace;
-  };
-
-  // The listener is called with the bodies judged and the best value so far (or None); what it raises ends the search.
+  // Somebody may want to hear of a search while it runs (`report` is not None), each time after so many seconds. The
+  // listener is called with the bodies judged and the best value so far (or None); what it raises ends the search.
   template <class Search>
-  nb::object run(std::optional<double> seconds, const Listener& listener, Search&& search) {
+  nb::object run(std::optional<double> seconds, const nb::object& report, double pace, Search&& search) {
     using Clock = std::chrono::steady_clock;
+    using Seconds = std::chrono::duration<double>;
     Watch watch;
     const auto caller = std::this_thread::get_id();
     auto told = Clock::now();
     watch.poll = [&] {
       const nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) return true;
-      const bool due = !listener.report.is_none() && std::this_thread::get_id() == caller &&
-                       Clock::now() - told >= std::chrono::duration<double>(listener.pace);
-      if (!due) return false;
+      if (report.is_none() || std::this_thread::get_id() != caller || Clock::now() - told < Seconds(pace)) return false;
       told = Clock::now();
       try {
-        listener.report(watch.bodies.load(), watch.best);
+        report(watch.bodies.load(), watch.best);
       } catch (nb::python_error& error) {
         error.restore();
         return true;
@@ -383,61 +383,38 @@ class PyEngine {
       return false;
     };
     if (seconds)
-      watch.deadline =
-          std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                 std::chrono::duration<double>(std::min(*seconds, 1e9)));
-    std::optional<Grown> grown;
-    bool interrupted = false, late = false, unsuited = false;
-    {
-      const nb::gil_scoped_release release;
-      try {
-        grown = search(watch);
-      } catch (const Interrupted&) {
-        interrupted = true;
-      } catch (const TimeIsUp&) {
-        late = true;
-      } catch (const NotCompiled&) {
-        unsuited = true;
-      }
-    }
+      watch.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(*seconds, 1e9)));
+    const std::optional<Grown> grown = unlocked([&] { return search(watch); });
     late_ = watch.late;
-    if (interrupted) throw nb::python_error();
-    if (late) {
-      PyErr_SetString(PyExc_TimeoutError, "the deadline has passed");
-      throw nb::python_error();
-    }
-    if (unsuited) {
-      PyErr_SetString(PyExc_NotImplementedError, "no compiled search is exact in this state");
-      throw nb::python_error();
-    }
-    if (!grown) return nb::none();
-    nb::list body, head;
+    return grown ? shown(*grown) : nb::none();
+  }
+
+  // A rule as tuples: body, head, value and cover; where the value is left to the measure itself, what that needs.
+  nb::object shown(const Grown& grown) const {
+    nb::list body, head, rest;
     // A condition, or for a group the list of its members and how many of them must hold.
-    const Step& group = grown->body.group;
-    for (std::size_t i = 0; i < grown->body.conditions.size();) {
+    const Step& group = grown.body.group;
+    for (std::size_t i = 0; i < grown.body.conditions.size();) {
       nb::list members;
       const std::size_t end = group.members > 0 && i == group.first ? i + group.members : i + 1;
       for (; i < end; ++i) {
-        const ShownCondition& c = grown->body.conditions[i];
+        const ShownCondition& c = grown.body.conditions[i];
         members.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
       }
       if (members.size() > 1) body.append(nb::make_tuple(members, group.least));
       else body.append(members[0]);
     }
-    for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
-    const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
-    if (!grown->head.errors.empty())
-      return nb::make_tuple(body, head, num, den, Cover{grown->cover}, grown->head.errors);
-    if (!engine_->form().measured) return nb::make_tuple(body, head, num, den, Cover{grown->cover});
-    // The value is left to the measure itself, which needs TN and FN, too.
-    nb::list rest;
+    for (const HeadLiteral& l : grown.head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
+    const nb::object num = big_integer(grown.head.value.num), den = big_integer(grown.head.value.den);
+    if (!grown.head.errors.empty()) return nb::make_tuple(body, head, num, den, Cover{grown.cover}, grown.head.errors);
+    if (!engine_->form().measured) return nb::make_tuple(body, head, num, den, Cover{grown.cover});
     const State& state = engine_->state();
-    for (const HeadLiteral& l : grown->head.literals) {
-      const KindCounts kinds = state.count_kinds(l.label, grown->cover, state.weigh(grown->cover.data()));
+    for (const HeadLiteral& l : grown.head.literals) {  // TN and FN
+      const KindCounts kinds = state.count_kinds(l.label, grown.cover, state.weigh(grown.cover.data()));
       rest.append(nb::make_tuple(state.absent[l.label] - kinds[kAbsent] - kinds[kAbsentSet],
                                  state.present[l.label] - kinds[kPresent] - kinds[kPresentSet]));
     }
-    return nb::make_tuple(body, head, num, den, Cover{grown->cover}, rest);
+    return nb::make_tuple(body, head, num, den, Cover{grown.cover}, rest);
   }
 
   bool late_ = false;
@@ -445,37 +422,33 @@ class PyEngine {
   std::unique_ptr<Engine> engine_;
 };
 
+// How a search is ended, in Python.
+void translate(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted&) {  // its error is set
+  } catch (const TimeIsUp&) {
+    PyErr_SetString(PyExc_TimeoutError, "the deadline has passed");
+  } catch (const NotCompiled&) {
+    PyErr_SetString(PyExc_NotImplementedError, "no compiled search is exact in this state");
+  }
+}
+
 }  // namespace
 
 void register_engine(nb::module_& m) {
+  nb::register_exception_translator(translate);
   nb::class_<Cover>(m, "Cover")
       .def("__len__", [](const Cover& cover) { return count_bits(cover.bits.data(), cover.bits.words()); })
       .def("rows", [](const Cover& cover) { return row_numbers(cover.bits); }, "Row numbers, ascending.");
   m.attr("MOST_WEIGHT") = kMostWeight;
   m.def("sign_of_sum", &sign_of_sum, "terms"_a, "The sign of a sum of fractions, for tests.");
   nb::class_<PyEngine>(m, "Engine")
-      .def(
-          "__init__",
-          [](PyEngine* self, nb::object values, const Vector<std::uint8_t>& nominal, nb::object truth, nb::object known,
-             std::size_t labels, const Vector<std::int64_t>& weights, const std::string& kind, const std::string& scope,
-             const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
-             std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
-             Count min_coverage, std::optional<std::size_t> max_conditions, std::size_t max_members, int threads,
-             const std::string& formula, std::pair<Count, Count> m, nb::object function, bool monotone,
-             std::size_t effort, const nb::dict& limits) {
-            if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
-            const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX),
-                                      max_members};
-            new (self) PyEngine(values, nominal, truth, known, labels, weights,
-                                make_form(kind, scope, num, den, rho, max_head, effort, negative, formula, m, function,
-                                          monotone, labels),
-                                options, make_limits(limits), threads);
-          },
-          "values"_a, "nominal"_a, "truth"_a, "known"_a.none(), "labels"_a, "weights"_a, "kind"_a, "scope"_a, "num"_a,
-          "den"_a, "rho"_a, "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
-          "max_conditions"_a.none(), "max_members"_a, "threads"_a, "formula"_a = "",
-          "m"_a = std::pair<Count, Count>(0, 1), "function"_a = nb::none(), "monotone"_a = false, "effort"_a = 0,
-          "limits"_a = nb::dict())
+      .def(nb::init<nb::object, const Vector<std::uint8_t>&, const nb::object&,
+                    const std::optional<Matrix<std::uint8_t>>&, std::size_t, const Vector<std::int64_t>&,
+                    const nb::dict&, const nb::dict&, const nb::dict&, int>(),
+           "values"_a, "nominal"_a, "truth"_a, "known"_a.none(), "labels"_a, "weights"_a, "form"_a, "options"_a,
+           "limits"_a, "threads"_a)
       .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none(), "report"_a = nb::none(),
            "pace"_a = 0.5)
       .def("grow_single", &PyEngine::grow_single, "seconds"_a.none(), "report"_a = nb::none(), "pace"_a = 0.5)

@@ -2,29 +2,15 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 
-#include <memory>
 #include <tuple>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "ensemble/gain.hpp"
 #include "ensemble/logistic.hpp"
-#include "ensemble/memory.hpp"
 
 namespace polyrule {
 namespace {
-
-void check_rows(const Vector<std::int32_t>& rows, std::size_t examples) {
-  for (std::size_t k = 0; k < rows.shape(0); ++k)
-    if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples)
-      throw nb::index_error("no such row");
-}
-
-Slopes checked(const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature) {
-  if (curvature.shape(0) != gradient.shape(0) || curvature.shape(1) != gradient.shape(1))
-    throw nb::value_error("gradient and curvature need the same shape");
-  return {gradient.data(), curvature.data(), gradient.shape(1)};
-}
 
 auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& slot, const Vector<std::int32_t>& count,
                         const Vector<std::uint8_t>& nominal, const Vector<std::int32_t>& usual,
@@ -34,52 +20,34 @@ auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& s
                         const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature,
                         const Vector<std::int64_t>& judges, const Vector<std::int64_t>& chosen,
                         const Vector<std::int64_t>& root, const Matrix<std::int64_t>& offset, double ridge, double cost,
-                        int sign, Memory* memory, const Vector<std::int64_t>& versions, int threads) {
-  const Slopes slopes = checked(gradient, curvature);
-  const std::size_t features = slot.shape(0), labels = slopes.labels, examples = gradient.shape(0);
-  if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
-      direction.shape(0) != features || forbidden.shape(0) != features || starts.shape(0) != features + 1)
-    throw nb::value_error("bins: one entry per feature is needed");
-  if (root.shape(0) != labels) throw nb::value_error("gradient and curvature need one column per label");
-  if (offset.shape(0) != 2 || offset.shape(1) != labels)
-    throw nb::value_error("offset needs a gradient and a curvature per label");
-  check_rows(rows, examples);
-  if (judges.shape(0) == 0) throw nb::value_error("some label must judge");
-  for (std::size_t i = 0; i < judges.shape(0); ++i) {
-    if (judges.data()[i] < 0 || static_cast<std::size_t>(judges.data()[i]) >= labels)
-      throw nb::index_error("no such label");
-    if (i > 0 && judges.data()[i] <= judges.data()[i - 1]) throw nb::value_error("labels must ascend");
-  }
-  for (std::size_t i = 0; i < chosen.shape(0); ++i)
-    if (chosen.data()[i] < 0 || static_cast<std::size_t>(chosen.data()[i]) >= features)
-      throw nb::index_error("no such feature");
-  if (versions.shape(0) != labels) throw nb::value_error("one version per label is needed");
+                        int sign, int threads) {
+  const std::size_t features = slot.shape(0), examples = gradient.shape(0), labels = gradient.shape(1);
+  require(has_shape(count, features) && has_shape(nominal, features) && has_shape(usual, features) &&
+              has_shape(direction, features) && has_shape(forbidden, features) && has_shape(starts, features + 1),
+          "bins: one entry per feature is needed");
+  require(has_shape(curvature, examples, labels), "gradient and curvature need the same shape");
+  require(has_shape(root, labels), "gradient and curvature need one column per label");
+  require(has_shape(offset, 2, labels), "offset needs a gradient and a curvature per label");
+  require(judges.shape(0) > 0, "some label must judge");
+  require_places(rows, examples, "no such row");
+  require_places(judges, labels, "no such label, or not in order", true);
+  require_places(chosen, features, "no such feature");
   const Bins bins{dense.data(),     slot.data(),      count.data(),       nominal.data(),
                   usual.data(),     starts.data(),    listed_rows.data(), listed_codes.data(),
                   direction.data(), forbidden.data(), examples,           features};
+  const Slopes slopes{gradient.data(), curvature.data(), labels};
   const Asked asked{rows.data(),   rows.shape(0),
                     judges.data(), judges.shape(0),
                     chosen.data(), chosen.shape(0),
                     root.data(),   offset.data(),
                     ridge,         cost,
                     sign};
-  std::vector<Best> best;
-  {
-    const nb::gil_scoped_release release;
-    best = best_conditions(bins, slopes, asked, memory, versions.data(), threads);
-  }
   std::vector<double> gains;
   std::vector<std::int32_t> cuts;
   std::vector<std::uint8_t> tests;
-  for (const Best& found : best) gains.push_back(found.gain), cuts.push_back(found.bin), tests.push_back(found.test);
+  for (const Best& found : unlocked([&] { return best_conditions(bins, slopes, asked, threads); }))
+    gains.push_back(found.gain), cuts.push_back(found.bin), tests.push_back(found.test);
   return std::make_tuple(give(std::move(gains)), give(std::move(cuts)), give(std::move(tests)));
-}
-
-auto py_slope_sums(const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature,
-                   const Vector<std::int32_t>& rows) {
-  const Slopes slopes = checked(gradient, curvature);
-  check_rows(rows, gradient.shape(0));
-  return give(slope_sums(slopes, rows.data(), rows.shape(0)));
 }
 
 struct Fit {
@@ -89,40 +57,22 @@ struct Fit {
 
 Fit checked(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
             const Vector<std::int64_t>& labels, const Matrix<double>& coefficients, const Matrix<bool>& support) {
-  const std::size_t rows = covers.shape(1);
-  if (targets.shape(1) != rows || weights.shape(0) != rows) throw nb::value_error("one entry per row is needed");
-  if (coefficients.shape(0) > covers.shape(0) || coefficients.shape(1) != labels.shape(0) ||
-      support.shape(0) != coefficients.shape(0) || support.shape(1) != labels.shape(0))
-    throw nb::value_error("coefficients and support need a row per rule and a column per label");
-  for (std::size_t l = 0; l < labels.shape(0); ++l)
-    if (labels.data()[l] < 0 || static_cast<std::size_t>(labels.data()[l]) >= targets.shape(0))
-      throw nb::index_error("no such label");
+  const std::size_t rows = covers.shape(1), size = coefficients.shape(0), count = labels.shape(0);
+  require(has_shape(targets, targets.shape(0), rows) && has_shape(weights, rows), "one entry per row is needed");
+  require(size <= covers.shape(0) && has_shape(coefficients, size, count) && has_shape(support, size, count),
+          "coefficients and support need a row per rule and a column per label");
+  require_places(labels, targets.shape(0), "no such label");
   return {{covers.data(), targets.data(), weights.data(), rows},
-          {labels.data(), coefficients.shape(0), labels.shape(0), coefficients.data(), support.data()}};
+          {labels.data(), size, count, coefficients.data(), support.data()}};
 }
 
-auto py_logistic_descents(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets,
-                          const Vector<double>& weights, const Vector<std::int64_t>& labels,
-                          const Matrix<double>& coefficients, const Matrix<bool>& support, double unit, int threads) {
+// Derivatives by weights: `find` is one of those below `Weights`.
+template <std::vector<double> (*find)(const Problem&, const Weights&, double, int)>
+auto py_logistic(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
+                 const Vector<std::int64_t>& labels, const Matrix<double>& coefficients, const Matrix<bool>& support,
+                 double unit, int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
-  std::vector<double> found(fit.weights.size * fit.weights.count, 0.0);
-  {
-    const nb::gil_scoped_release release;
-    logistic_descents(fit.problem, fit.weights, unit, threads, found.data());
-  }
-  return give(std::move(found));
-}
-
-auto py_logistic_curvatures(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets,
-                            const Vector<double>& weights, const Vector<std::int64_t>& labels,
-                            const Matrix<double>& coefficients, const Matrix<bool>& support, double unit, int threads) {
-  const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
-  std::vector<double> matrices;
-  {
-    const nb::gil_scoped_release release;
-    matrices = logistic_curvatures(fit.problem, fit.weights, unit, threads);
-  }
-  return give(std::move(matrices));
+  return give(unlocked([&] { return find(fit.problem, fit.weights, unit, threads); }));
 }
 
 void py_logistic_slopes(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
@@ -131,58 +81,51 @@ void py_logistic_slopes(const Matrix<std::uint8_t>& covers, const Matrix<float>&
                         const Writable<std::int32_t, 2>& curvature, int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
   const std::size_t rows = fit.problem.rows, every = targets.shape(0);
-  if (gradient.shape(0) != rows || gradient.shape(1) != every || curvature.shape(0) != rows ||
-      curvature.shape(1) != every)
-    throw nb::value_error("gradient and curvature need a row per example and a column per label");
-  const nb::gil_scoped_release release;
-  logistic_slopes(fit.problem, fit.weights, scale, threads, every, gradient.data(), curvature.data());
+  require(has_shape(gradient, rows, every) && has_shape(curvature, rows, every),
+          "gradient and curvature need a row per example and a column per label");
+  unlocked(
+      [&] { logistic_slopes(fit.problem, fit.weights, scale, threads, every, gradient.data(), curvature.data()); });
 }
 
 auto py_line_sums(const Vector<double>& scores, const Vector<double>& truth, const Vector<double>& weights,
                   double shift, double slope, double unit, int threads) {
   const std::size_t count = scores.shape(0);
-  if (truth.shape(0) != count || weights.shape(0) != count) throw nb::value_error("one entry per score is needed");
-  const nb::gil_scoped_release release;
-  return line_sums(scores.data(), truth.data(), weights.data(), count, shift, slope, unit, threads);
+  require(has_shape(truth, count) && has_shape(weights, count), "one entry per score is needed");
+  return unlocked(
+      [&] { return line_sums(scores.data(), truth.data(), weights.data(), count, shift, slope, unit, threads); });
 }
 
 Weights checked(const Vector<double>& matrices, const Matrix<bool>& support, const Vector<double>& penalties) {
   const Weights given{nullptr, support.shape(0), support.shape(1), nullptr, support.data()};
-  if (penalties.shape(0) != given.size) throw nb::value_error("one penalty per rule is needed");
-  if (matrices.shape(0) != matrix_cells(given)) throw nb::value_error("matrices and support do not fit together");
+  require(has_shape(penalties, given.size), "one penalty per rule is needed");
+  require(has_shape(matrices, matrix_cells(given)), "matrices and support do not fit together");
   return given;
 }
 
 auto py_newton_steps(const Vector<double>& matrices, const Matrix<bool>& support, const Vector<double>& penalties,
                      const Matrix<double>& gradient) {
   const Weights given = checked(matrices, support, penalties);
-  if (gradient.shape(0) != given.size || gradient.shape(1) != given.count)
-    throw nb::value_error("gradient and support need the same shape");
-  std::vector<double> steps(given.size * given.count, 0.0);
-  auto good = newton_steps(matrices.data(), given, penalties.data(), gradient.data(), steps.data());
-  return std::make_tuple(give(std::move(steps)), give(std::move(good)));
+  require(has_shape(gradient, given.size, given.count), "gradient and support need the same shape");
+  Solved found = newton_steps(matrices.data(), given, penalties.data(), gradient.data());
+  return std::make_tuple(give(std::move(found.values)), give(std::move(found.good)));
 }
 
 auto py_inverse_diagonals(const Vector<double>& matrices, const Matrix<bool>& support,
                           const Vector<double>& penalties) {
   const Weights given = checked(matrices, support, penalties);
-  std::vector<double> found(given.size * given.count, 0.0);
-  auto good = inverse_diagonals(matrices.data(), given, penalties.data(), found.data());
-  return std::make_tuple(give(std::move(found)), give(std::move(good)));
+  Solved found = inverse_diagonals(matrices.data(), given, penalties.data());
+  return std::make_tuple(give(std::move(found.values)), give(std::move(found.good)));
 }
 
 }  // namespace
 
 void register_ensemble(nb::module_& m) {
-  nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &py_best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
         "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "curvature"_a,
-        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "memory"_a.none(), "versions"_a,
-        "threads"_a);
-  m.def("slope_sums", &py_slope_sums, "gradient"_a, "curvature"_a, "rows"_a);
-  m.def("logistic_descents", &py_logistic_descents, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
-        "support"_a, "unit"_a, "threads"_a);
-  m.def("logistic_curvatures", &py_logistic_curvatures, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
+        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "threads"_a);
+  m.def("logistic_descents", &py_logistic<logistic_descents>, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
+        "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
+  m.def("logistic_curvatures", &py_logistic<logistic_curvatures>, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
         "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
   m.def("logistic_slopes", &py_logistic_slopes, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
         "support"_a, "scale"_a, "gradient"_a, "curvature"_a, "threads"_a);

@@ -11,35 +11,30 @@ constexpr std::size_t kRows = 2048;  // at a time: their sums stay in the neares
 
 // found[row] += tables[starts[column] + codes[column][row]], modulo 2^64; codes may lie by column or by row.
 template <class Code>
-void add_looked_up(const nb::ndarray<const Code, nb::ndim<2>, nb::device::cpu>& codes,
-                   const Vector<std::uint64_t>& tables, const Vector<std::int64_t>& starts,
+void add_looked_up(const Table<Code>& codes, const Vector<std::uint64_t>& tables, const Vector<std::int64_t>& starts,
                    const Writable<std::uint64_t, 1>& found) {
   const std::size_t columns = codes.shape(0), rows = codes.shape(1);
-  if (starts.shape(0) != columns + 1 || found.shape(0) != rows)
-    throw nb::value_error("add_looked_up: one table per column and one sum per row are needed");
-  for (std::size_t c = 0; c < columns; ++c)
-    if (starts.data()[c] < 0 || starts.data()[c] > starts.data()[c + 1] ||
-        starts.data()[c + 1] > static_cast<std::int64_t>(tables.shape(0)))
-      throw nb::value_error("add_looked_up: no such table");
+  require_starts(starts, columns, tables.shape(0), "add_looked_up: one table per column is needed");
+  require(has_shape(found, rows), "add_looked_up: one sum per row is needed");
   const std::ptrdiff_t across = codes.stride(0), down = codes.stride(1);
-  bool outside = false;
-  {
-    const nb::gil_scoped_release release;
+  const bool inside = unlocked([&] {
+    bool good = true;
     for (std::size_t first = 0; first < rows; first += kRows) {
       const std::size_t last = std::min(rows, first + kRows);
       for (std::size_t c = 0; c < columns; ++c) {
-        const std::uint64_t* table = tables.data() + starts.data()[c];
-        const auto size = static_cast<std::uint64_t>(starts.data()[c + 1] - starts.data()[c]);
+        const std::uint64_t* table = tables.data() + starts(c);
+        const auto size = static_cast<std::uint64_t>(starts(c + 1) - starts(c));
         const Code* code = codes.data() + static_cast<std::ptrdiff_t>(c) * across;
         for (std::size_t r = first; r < last; ++r) {
           const Code here = code[static_cast<std::ptrdiff_t>(r) * down];
-          if (here >= size) outside = true;
+          if (here >= size) good = false;
           else found.data()[r] += table[here];
         }
       }
     }
-  }
-  if (outside) throw nb::index_error("add_looked_up: a code that its table has no number for");
+    return good;
+  });
+  if (!inside) throw nb::index_error("add_looked_up: a code that its table has no number for");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The trees of a teacher as Python calls them; what comes out is written into arrays that it brings.
 #include <algorithm>
+#include <cstdlib>
 
 #include "bindings/bindings.hpp"
 #include "teacher/tree.hpp"
@@ -14,53 +15,43 @@ std::size_t py_grow_tree(const Matrix<float>& design, const Matrix<float>& colum
                          std::uint64_t seed, const Writable<std::int32_t, 1>& feature, const Writable<float, 1>& cut,
                          const Writable<std::int32_t, 1>& right, const Writable<std::int32_t, 1>& leaves) {
   const std::size_t bag = rows.shape(0), features = columns.shape(0), examples = columns.shape(1);
-  if (design.shape(0) != examples || design.shape(1) != features || usual.shape(0) != features ||
-      starts.shape(0) != features + 1)
-    throw nb::value_error("features and examples do not fit together");
-  for (std::size_t f = 0; f < features; ++f)
-    if (starts.data()[f] < 0 || starts.data()[f] > starts.data()[f + 1] ||
-        starts.data()[f + 1] > static_cast<std::int64_t>(listed.shape(0)))
-      throw nb::value_error("the lists of examples do not fit");
-  for (std::size_t i = 0; i < listed.shape(0); ++i)
-    if (listed.data()[i] < 0 || static_cast<std::size_t>(listed.data()[i]) >= examples)
-      throw nb::index_error("no such example");
-  if (codes.shape(0) != bag || codes.shape(1) != kCodeWidth || weights.shape(0) != bag)
-    throw nb::value_error("eight codes and a weight per row are needed");
-  if (!bag || !features || !smallest || feature.shape(0) < 2 * bag || cut.shape(0) < 2 * bag ||
-      right.shape(0) < 2 * bag || leaves.shape(0) != examples)
-    throw nb::value_error("rows, features and room for the nodes are needed");
-  for (std::size_t i = 0; i < bag; ++i)
-    if (rows.data()[i] <= (i ? rows.data()[i - 1] : -1) || static_cast<std::size_t>(rows.data()[i]) >= examples)
-      throw nb::index_error("no such row, or not in order");
+  require(has_shape(design, examples, features) && has_shape(usual, features),
+          "features and examples do not fit together");
+  require_starts(starts, features, listed.shape(0), "the lists of examples do not fit");
+  require_places(listed, examples, "no such example");
+  require_places(rows, examples, "no such row, or not in order", true);
+  require(has_shape(codes, bag, kCodeWidth) && has_shape(weights, bag), "eight codes and a weight per row are needed");
+  require(bag && features && smallest && feature.shape(0) >= 2 * bag && cut.shape(0) >= 2 * bag &&
+              right.shape(0) >= 2 * bag && has_shape(leaves, examples),
+          "rows, features and room for the nodes are needed");
   std::int64_t heaviest = 0;
   for (std::size_t i = 0; i < bag; ++i) {
-    if (weights.data()[i] <= 0) throw nb::value_error("weights must be positive");
+    require(weights(i) > 0, "weights must be positive");
     std::int64_t largest = 1;
-    for (std::size_t k = 0; k < kCodeWidth; ++k) {
-      const std::int64_t code = codes.data()[i * kCodeWidth + k];
-      largest = std::max(largest, code < 0 ? -code : code);
-    }
-    heaviest += largest * weights.data()[i];
+    for (std::size_t k = 0; k < kCodeWidth; ++k) largest = std::max(largest, std::abs(std::int64_t{codes(i, k)}));
+    heaviest += largest * weights(i);
   }
-  if (heaviest >= std::int64_t{1} << 30) throw nb::value_error("codes and weights are too large");
-  const nb::gil_scoped_release release;
-  return grow_tree({design.data(), columns.data(), usual.data(), starts.data(), listed.data(), features, examples,
-                    rows.data(), codes.data(), weights.data(), bag, tried, smallest, seed},
-                   {feature.data(), cut.data(), right.data()}, leaves.data());
+  require(heaviest < std::int64_t{1} << 30, "codes and weights are too large");
+  return unlocked([&] {
+    return grow_tree({design.data(), columns.data(), usual.data(), starts.data(), listed.data(), features, examples,
+                      rows.data(), codes.data(), weights.data(), bag, tried, smallest, seed},
+                     {feature.data(), cut.data(), right.data()}, leaves.data());
+  });
 }
 
 void py_find_leaves(const Vector<std::int32_t>& feature, const Vector<float>& cut, const Vector<std::int32_t>& right,
                     const Matrix<float>& design, const Writable<std::int32_t, 1>& leaves) {
   const std::size_t size = feature.shape(0);
-  if (!size || cut.shape(0) != size || right.shape(0) != size || leaves.shape(0) != design.shape(0))
-    throw nb::value_error("a tree, and a leaf per row, are needed");
+  require(size && has_shape(cut, size) && has_shape(right, size) && has_shape(leaves, design.shape(0)),
+          "a tree, and a leaf per row, are needed");
   for (std::size_t node = 0; node < size; ++node)
-    if (feature.data()[node] >= 0 &&
-        (static_cast<std::size_t>(feature.data()[node]) >= design.shape(1) || node + 1 == size ||
-         right.data()[node] <= static_cast<std::int32_t>(node) || static_cast<std::size_t>(right.data()[node]) >= size))
+    if (feature(node) >= 0 && (!is_place(feature(node), design.shape(1)) || node + 1 == size ||
+                               !is_place(right(node), size) || static_cast<std::size_t>(right(node)) <= node))
       throw nb::index_error("no such feature or node");
-  const nb::gil_scoped_release release;
-  find_leaves(feature.data(), cut.data(), right.data(), design.data(), design.shape(0), design.shape(1), leaves.data());
+  unlocked([&] {
+    find_leaves(feature.data(), cut.data(), right.data(), design.data(), design.shape(0), design.shape(1),
+                leaves.data());
+  });
 }
 
 }  // namespace

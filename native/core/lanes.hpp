@@ -55,53 +55,34 @@ struct Lanes {
     for (std::size_t i = 0; i < N; ++i) out.lane[i] = static_cast<T>(operation(i));
     return out;
   }
-  friend Lanes operator+(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] + b[i]; });
+// Of each lane by itself; comparisons give all bits of a lane or none.
+#define POLYRULE_BY_LANE(operation)                                  \
+  friend Lanes operator operation(const Lanes& a, const Lanes& b) {  \
+    return each([&](std::size_t i) { return a[i] operation b[i]; }); \
+  }                                                                  \
+  friend Lanes operator operation(const Lanes& a, T b) {             \
+    return each([&](std::size_t i) { return a[i] operation b; });    \
+  }                                                                  \
+  Lanes& operator operation##=(const Lanes & other) { return *this = *this operation other; }
+#define POLYRULE_COMPARED_BY_LANE(comparison)                                  \
+  friend Lanes operator comparison(const Lanes& a, const Lanes& b) {           \
+    return each([&](std::size_t i) { return a[i] comparison b[i] ? -1 : 0; }); \
   }
-  friend Lanes operator-(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] - b[i]; });
-  }
-  friend Lanes operator*(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] * b[i]; });
-  }
-  friend Lanes operator/(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] / b[i]; });
-  }
-  friend Lanes operator+(const Lanes& a, T b) {
-    return each([&](std::size_t i) { return a[i] + b; });
-  }
-  friend Lanes operator-(const Lanes& a, T b) {
-    return each([&](std::size_t i) { return a[i] - b; });
-  }
-  friend Lanes operator*(const Lanes& a, T b) {
-    return each([&](std::size_t i) { return a[i] * b; });
-  }
+  POLYRULE_BY_LANE(+)
+  POLYRULE_BY_LANE(-)
+  POLYRULE_BY_LANE(*)
+  POLYRULE_BY_LANE(/)
+  POLYRULE_BY_LANE(&)
+  POLYRULE_BY_LANE(|)
+  POLYRULE_BY_LANE(^)
+  POLYRULE_COMPARED_BY_LANE(<)
+  POLYRULE_COMPARED_BY_LANE(>)
+  POLYRULE_COMPARED_BY_LANE(>=)
+  POLYRULE_COMPARED_BY_LANE(==)
+#undef POLYRULE_BY_LANE
+#undef POLYRULE_COMPARED_BY_LANE
   Lanes operator-() const {
     return each([&](std::size_t i) { return -lane[i]; });
-  }
-  friend Lanes operator&(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] & b[i]; });
-  }
-  friend Lanes operator|(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] | b[i]; });
-  }
-  friend Lanes operator^(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] ^ b[i]; });
-  }
-  Lanes& operator+=(const Lanes& other) { return *this = *this + other; }
-  Lanes& operator-=(const Lanes& other) { return *this = *this - other; }
-  Lanes& operator|=(const Lanes& other) { return *this = *this | other; }
-  Lanes& operator^=(const Lanes& other) { return *this = *this ^ other; }
-  // Comparisons give all bits of a lane or none.
-  friend Lanes operator<(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] < b[i] ? -1 : 0; });
-  }
-  friend Lanes operator>(const Lanes& a, const Lanes& b) { return b < a; }
-  friend Lanes operator>=(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] >= b[i] ? -1 : 0; });
-  }
-  friend Lanes operator==(const Lanes& a, const Lanes& b) {
-    return each([&](std::size_t i) { return a[i] == b[i] ? -1 : 0; });
   }
 };
 

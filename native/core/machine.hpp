@@ -35,14 +35,17 @@
 #define POLYRULE_VECTOR_CLONES
 #endif
 
-// Newer machines count the bits of whole vectors. GCC does not choose by that at load time, so such functions exist
-// twice, and `counts_vectors` tells which one to take.
+// Newer machines count the bits of whole vectors. GCC does not choose by that at load time, so loops that count are
+// compiled for both by templates, and `counts_vectors` tells which one to take.
 #if POLYRULE_HAS_VECTORS && defined(__x86_64__) && !defined(__clang__)
 #define POLYRULE_HAS_COUNT_VECTORS 1
 #define POLYRULE_COUNT_VECTORS \
   __attribute__((target("popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq,prefer-vector-width=512")))
-#define POLYRULE_SUPPORTS(feature) __builtin_cpu_supports(feature)
+#define POLYRULE_COUNT_WORDS __attribute__((target("popcnt")))
+#define POLYRULE_SUPPORTS(feature) (__builtin_cpu_supports(feature) != 0)
 #else
 #define POLYRULE_HAS_COUNT_VECTORS 0
 #define POLYRULE_COUNT_VECTORS
+#define POLYRULE_COUNT_WORDS
+#define POLYRULE_SUPPORTS(feature) false
 #endif

@@ -17,17 +17,17 @@ struct Entry {
   Row row;
 };
 
-// By value, then by row; -0.0 and 0.0 are the same number.
-bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
-
-// Numbers as whole ones in the same order.
+// Numbers as whole ones in the same order; -0.0 and 0.0 are the same.
 std::uint64_t ordered_bits(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // not -0.0
+  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
   return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
 }
 
-// The same for entries that come row by row, byte by byte from the last, which is quicker than comparing.
+// Puts entries that come row by row in the order of their values, byte by byte from the last, which is quicker than
+// comparing.
 void sort_rows(std::vector<Entry>& entries) {
+  const auto below = [](const Entry& a, const Entry& b) { return a.value < b.value; };
+  if (std::is_sorted(entries.begin(), entries.end(), below)) return;
   std::vector<std::array<std::size_t, 256>> places(8);
   for (const Entry& entry : entries)
     for (std::size_t byte = 0; byte < 8; ++byte) ++places[byte][ordered_bits(entry.value) >> 8 * byte & 255];
@@ -35,7 +35,7 @@ void sort_rows(std::vector<Entry>& entries) {
   for (std::size_t byte = 0; byte < 8; ++byte) {
     const auto digit = [&](const Entry& entry) { return ordered_bits(entry.value) >> 8 * byte & 255; };
     std::array<std::size_t, 256>& place = places[byte];
-    if (entries.empty() || place[digit(entries[0])] == entries.size()) continue;
+    if (place[digit(entries[0])] == entries.size()) continue;
     std::exclusive_scan(place.begin(), place.end(), place.begin(), std::size_t{0});
     for (const Entry& entry : entries) sorted[place[digit(entry)]++] = entry;
     entries.swap(sorted);
@@ -63,33 +63,6 @@ bool list_pair(Column& column, Value&& value, std::size_t rows) {
   for (std::size_t i = 0; column.rows.size() < listed; ++i)
     if (value(i) != column.block) column.rows.push_back(static_cast<Row>(i));
   column.below = column.block == 1 ? listed : 0;
-  return true;
-}
-
-// Nominal values are small numbers, so a dense nominal column is sorted by counting. False if a value is not.
-bool sort_by_counting(const Numbers& values, std::size_t rows, std::vector<Entry>& sorted, std::vector<Row>& missing) {
-  constexpr std::size_t kMost = 4096;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < rows; ++i) {
-    const double x = values[i];
-    if (std::isnan(x)) continue;
-    if (!(x >= 0 && x < double(kMost))) return false;
-    const auto value = static_cast<std::size_t>(x);
-    if (value >= places.size()) places.resize(value + 1, 0);
-    ++places[value];
-  }
-  std::size_t total = 0;
-  for (std::size_t& place : places) {
-    const std::size_t count = place;
-    place = total;
-    total += count;
-  }
-  sorted.resize(total);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const double x = values[i];
-    if (std::isnan(x)) missing.push_back(static_cast<Row>(i));
-    else sorted[places[static_cast<std::size_t>(x)]++] = {x, static_cast<Row>(i)};
-  }
   return true;
 }
 
@@ -214,12 +187,9 @@ Columns::Columns(const DenseSource& source, const std::vector<bool>& nominal, co
   build(nominal, threads, [&](Column& column, std::size_t j) {
     column.dense = source.columns[j];
     if (column.dense.read([&](auto value) { return list_pair(column, value, rows_); })) return;
-    std::vector<Entry> sorted;
-    if (column.nominal && sort_by_counting(column.dense, rows_, sorted, column.missing))
-      return shape_sorted(column, sorted, rows_, false);
     if (!column.nominal && rows_ > limits.sorted_rows && !has_few_values(column.dense, rows_))
       return shape_binned(column, rows_);
-    sorted.clear();
+    std::vector<Entry> sorted;
     sorted.reserve(rows_);
     for (std::size_t i = 0; i < rows_; ++i) {
       const double x = column.dense[i];
@@ -243,16 +213,18 @@ Columns::Columns(const SparseSource& source, const std::vector<bool>& nominal, c
       else if (source.data[k] == 0) ++zeros;
       else stored.push_back({source.data[k], row});
     }
-    std::sort(column.missing.begin(), column.missing.end());
-    if (2 * zeros <= rows_) {
-      // Zeros are not the usual value: they are listed as well.
-      std::vector<bool> other(rows_, false);
-      for (const Entry& entry : stored) other[entry.row] = true;
-      for (const Row row : column.missing) other[row] = true;
-      for (std::size_t i = 0; i < rows_; ++i)
-        if (!other[i]) stored.push_back({0.0, static_cast<Row>(i)});
+    if (2 * zeros <= rows_) {  // zeros are not the usual value: they are listed as well
+      std::vector<Entry> every;
+      every.reserve(rows_);
+      std::size_t next = 0, next_missing = 0;
+      for (Row row = 0; row < rows_; ++row) {
+        if (next < stored.size() && stored[next].row == row) every.push_back(stored[next++]);
+        else if (next_missing < column.missing.size() && column.missing[next_missing] == row) ++next_missing;
+        else every.push_back({0.0, row});
+      }
+      stored.swap(every);
     }
-    std::sort(stored.begin(), stored.end(), precedes);
+    sort_rows(stored);
     if (2 * zeros <= rows_) {
       shape_sorted(column, stored, rows_, true);
       if (column.shape != Shape::sorted || rows_ <= limits.sorted_rows) return;

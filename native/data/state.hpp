@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -20,11 +22,8 @@ struct Outcome {
   bool stopped = false;
 };
 
-// The share of open rows up to which a rule gets a stop, as an exact fraction.
-struct StopThreshold {
-  bool given = false;
-  Count num = 0, den = 1;
-};
+// The share of open rows up to which a rule gets a stop, if any: numerator and denominator.
+using StopThreshold = std::optional<std::pair<Count, Count>>;
 
 // When something was found out.
 struct Stamp {
@@ -93,14 +92,9 @@ class State {
   void refresh() {
     now_.working = std::make_shared<const Bits>(working);
     working_weight = weigh(working.data());
-    std::vector<Word> some(working.words());
     for (std::size_t l = 0; l < labels; ++l) {
-      for (std::size_t w = 0; w < some.size(); ++w) some[w] = working.data()[w] & truth[l][w];
-      present[l] = weigh(some.data());
-      absent[l] = working_weight - present[l];
-      if (!has_unknown) continue;
-      for (std::size_t w = 0; w < some.size(); ++w) some[w] = working.data()[w] & known[l][w] & ~truth[l][w];
-      absent[l] = weigh(some.data());
+      present[l] = weigh_common(working.data(), truth[l]);
+      absent[l] = has_unknown ? weigh_common(working.data(), known[l], truth[l], true) : working_weight - present[l];
     }
   }
 
@@ -175,13 +169,8 @@ class State {
   }
 
   bool has_unset(bool negative) const {
-    for (std::size_t l = 0; l < labels; ++l)
-      for (std::size_t w = 0; w < working.words(); ++w) {
-        Word unset = working.data()[w] & ~set[l][w] & known_word(l, w);
-        if (!negative) unset &= truth[l][w];
-        if (unset) return true;
-      }
-    return false;
+    const Bits open = open_among(working, negative);
+    return count_bits(open.data(), open.words()) > 0;
   }
 
   // Applies a rule. on_set(label, value, w, bits): these of the 64 rows from w * 64 on have the label set now.
@@ -195,8 +184,8 @@ class State {
     const Bits open = open_among(cover, negative);
     outcome.covered = weigh(cover.data());
     outcome.open = weigh(open.data());
-    outcome.stopped = threshold.given && Wide(outcome.open) * threshold.den <= Wide(threshold.num) * outcome.covered;
-    if (outcome.stopped || !threshold.given || !keep_covered) {
+    outcome.stopped = threshold && Wide(outcome.open) * threshold->second <= Wide(threshold->first) * outcome.covered;
+    if (outcome.stopped || !threshold || !keep_covered) {
       bool any = false;
       for (std::size_t w = 0; w < cover.words(); ++w) {
         Word leave = cover.data()[w] & working.data()[w];

@@ -8,7 +8,6 @@
 
 #include "core/lanes.hpp"
 #include "core/parallel.hpp"
-#include "ensemble/memory.hpp"
 #include "ensemble/sums.hpp"
 #include "slopes.h"
 
@@ -39,44 +38,35 @@ POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inve
   return sum_of_eight(v);
 }
 
-POLYRULE_VECTOR_CLONES void add_categories(const Lines& sums, std::size_t half, const Sum* weight, std::size_t bins,
+POLYRULE_VECTOR_CLONES void add_categories(const Sum* sums, std::size_t half, const Sum* weight, std::size_t bins,
                                            const Sum* offset, const Judges& by, double sign, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i), g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     for (std::size_t b = 0; b < bins; ++b) {
       if (!(weight[b] > 0)) continue;
-      const Sum* own = sums.first + b * sums.line + i;
-      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + sums.half), inverse, by, sign);
+      const Sum* own = sums + b * 2 * half + i;
+      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + half), inverse, by, sign);
     }
   }
 }
 
 // Bins without rows are left out: a threshold after them covers the same rows as the one before. Beside `offset`, rows
 // up to a threshold are covered, or those above it, which are `known` at first.
-POLYRULE_VECTOR_CLONES void add_thresholds(const Lines& sums, std::size_t half, const Sum* weight,
-                                           std::size_t thresholds, const Sum* offset, const Sum* known,
-                                           const Judges& by, double low, double high, double* gains) {
+POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, const Sum* weight, std::size_t thresholds,
+                                           const Sum* offset, const Sum* known, const Judges& by, double low,
+                                           double high, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i);
     Eight g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     Eight over_g = g + load<Eight>(known + i), over_h = h + load<Eight>(known + half + i);
     for (std::size_t b = 0; b < thresholds; ++b) {
       if (b > 0 && !(weight[b] > 0)) continue;
-      const Sum* own = sums.first + b * sums.line + i;
-      const Eight own_g = load<Eight>(own), own_h = load<Eight>(own + sums.half);
+      const Sum* own = sums + b * 2 * half + i;
+      const Eight own_g = load<Eight>(own), own_h = load<Eight>(own + half);
       g += own_g, h += own_h, over_g -= own_g, over_h -= own_h;
       gains[2 * b] += gain_of(g, h, inverse, by, low);
       gains[2 * b + 1] += gain_of(over_g, over_h, inverse, by, high);
     }
-  }
-}
-
-// Rows one after the other, all their labels at once.
-POLYRULE_VECTOR_CLONES void add_rows(std::int64_t* __restrict to, const std::int32_t* from, const std::int32_t* rows,
-                                     std::size_t count, std::size_t labels) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::int32_t* __restrict line = from + static_cast<std::size_t>(rows[k]) * labels;
-    for (std::size_t j = 0; j < labels; ++j) to[j] += line[j];
   }
 }
 
@@ -119,20 +109,16 @@ class Scan {
 
   // Adds what the block of labels gains by each condition on a feature. Rows need not be counted: the curvature of any
   // label is positive in each, so that it tells as well whether there are some, and whether all.
-  void add(std::size_t i, const Lines& sums, Desk& desk) {
+  void add(std::size_t i, const Sum* sums, Desk& desk) {
     const std::size_t f = feature(i), bins = static_cast<std::size_t>(bins_.count[f]);
-    for (std::size_t b = 0; b <= bins; ++b) weights(i)[b] = sums.first[b * sums.line + sums.half];
+    for (std::size_t b = 0; b <= bins; ++b) weights(i)[b] = sums[(2 * b + 1) * half_];
     const Judges by{inverse_, asked_.ridge, asked_.cost};
     double* gains = &gains_[starts_[i]];
     if (bins_.nominal[f] != 0)
       return add_categories(sums, half_, weights(i), bins, offset_.get(), by, asked_.sign, gains);
     desk.known.resize(2 * half_);
     Sum* known = desk.known.get();
-    const Sum* missing = sums.first + bins * sums.line;
-    for (std::size_t j = 0; j < half_; ++j) {
-      known[j] = total_[j] - missing[j];
-      known[half_ + j] = total_[half_ + j] - missing[sums.half + j];
-    }
+    for (std::size_t j = 0; j < 2 * half_; ++j) known[j] = total_[j] - sums[bins * 2 * half_ + j];
     const int low = sign_with(asked_.sign, -bins_.direction[f]), high = sign_with(asked_.sign, bins_.direction[f]);
     add_thresholds(sums, half_, weights(i), std::max<std::size_t>(bins, 1) - 1, offset_.get(), known, by, low, high,
                    gains);
@@ -150,8 +136,12 @@ class Scan {
 
   Best best_category(std::size_t i, std::size_t bins) const {
     Best best;
-    for (std::size_t b = 0; b < bins; ++b)
-      if (offered(i, b)) best.offer(gains_[starts_[i] + 2 * b], static_cast<std::int32_t>(b), category);
+    const double* gains = gains_.data() + starts_[i];
+    for (std::size_t b = 0; b < bins; ++b) {
+      const std::int32_t bin = static_cast<std::int32_t>(b);
+      if (gains[2 * b] > best.gain && proper(weights(i)[b]) && bins_.forbidden[feature(i)] != bin)
+        best = {gains[2 * b], bin, category};
+    }
     return best;
   }
 
@@ -178,10 +168,6 @@ class Scan {
     return best;
   }
 
-  bool offered(std::size_t i, std::size_t category) const {
-    return proper(weights(i)[category]) && bins_.forbidden[feature(i)] != static_cast<std::int32_t>(category);
-  }
-
   bool proper(Sum weight) const { return weight > 0 && weight < whole_; }
 
   const Bins& bins_;
@@ -199,70 +185,28 @@ class Scan {
 
 }  // namespace
 
-std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, Memory* memory,
-                                  const std::int64_t* versions, int threads) {
-  const Plan plan = memory ? memory->plan(bins, slopes, asked, versions) : Plan{};
-  Kept* kept = plan.kept;
-  Counter counter(bins, slopes, kept ? plan.rows.data() : asked.rows, kept ? plan.rows.size() : asked.count);
+std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, int threads) {
+  Counter counter(bins, slopes, asked.rows, asked.count);
   Scan scan(bins, asked, slopes.labels);
   const std::size_t widest = scan.block();
   const int team = static_cast<int>(std::min(asked.chosen, static_cast<std::size_t>(std::max(1, threads))));
-  const auto each_few = [&](const auto& work) {
+  for (std::size_t label = 0; label < asked.wide; label += widest) {
+    const Labels block{asked.judges + label, std::min(widest, asked.wide - label)};
+    counter.turn_to(block);
+    scan.turn_to(block, counter.total());
     std::atomic<std::size_t> next{0};
     on_threads(team, [&](int) {
       Desk desk;
-      for (std::size_t i = next.fetch_add(kFew); i < asked.chosen; i = next.fetch_add(kFew))
-        work(i, std::min(i + kFew, asked.chosen), desk);
-    });
-  };
-  const auto each_block = [&](const std::int64_t* labels, std::size_t count, const auto& work) {
-    for (std::size_t first = 0; first < count; first += widest)
-      work(Labels{labels + first, std::min(widest, count - first)});
-  };
-  Labels counted{nullptr, 0};  // the block of labels that the counter has turned to
-  const auto count = [&](std::size_t first, std::size_t last, Desk& desk) {
-    desk.features.clear();
-    for (std::size_t i = first; i < last; ++i)
-      if (!kept || !(kept->known[scan.feature(i)] || plan.between)) desk.features.push_back(scan.feature(i));
-    counter.count(desk);
-  };
-  const auto keep = [&](std::size_t first, std::size_t last, Desk& desk) {
-    count(first, last, desk);
-    const LineArray<Sum>* found = desk.sums;
-    for (std::size_t i = first; i < last; ++i)
-      if (!kept->known[scan.feature(i)])
-        memory->keep(plan, scan.feature(i), counted, plan.between ? nullptr : (found++)->get(), desk);
-  };
-  each_block(plan.labels.data(), plan.labels.size(), [&](const Labels& block) {
-    if (counted.wide > 0) each_few(keep);
-    counted = block;
-    counter.turn_to(block);
-    memory->keep_total(plan, block, counter.total());
-  });
-  LineArray<Sum> room;
-  each_block(asked.judges, asked.wide, [&](const Labels& block) {
-    if (!kept) counter.turn_to(block);
-    scan.turn_to(block, kept ? columns(kept->total.get(), 1, kept->block(), block, room) : counter.total());
-    each_few([&](std::size_t first, std::size_t last, Desk& desk) {
-      kept ? keep(first, last, desk) : count(first, last, desk);  // judged while it is at hand
-      for (std::size_t i = first; i < last; ++i) {
-        if (kept) kept->known[scan.feature(i)] = 1;
-        const Lines own{desk.sums[i - first].get(), block.line(), block.half()};
-        scan.add(i, kept ? memory->lines(*kept, scan.feature(i), block, desk.columns[0]) : own, desk);
+      for (std::size_t i = next.fetch_add(kFew); i < asked.chosen; i = next.fetch_add(kFew)) {
+        desk.features.assign(asked.features + i, asked.features + std::min(i + kFew, asked.chosen));
+        counter.count(desk);
+        for (std::size_t n = 0; n < desk.features.size(); ++n) scan.add(i + n, desk.sums[n].get(), desk);
       }
     });
-  });
+  }
   std::vector<Best> best;
   for (std::size_t i = 0; i < asked.chosen; ++i) best.push_back(scan.best(i));
   return best;
-}
-
-std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count) {
-  const std::size_t labels = slopes.labels;
-  std::vector<std::int64_t> sums(2 * labels, 0);
-  add_rows(sums.data(), slopes.gradient, rows, count, labels);
-  add_rows(sums.data() + labels, slopes.curvature, rows, count, labels);
-  return sums;
 }
 
 }  // namespace polyrule

@@ -43,24 +43,14 @@ struct Asked {
   int sign;  // that the weights of the body must have, 0 for any
 };
 
-class Memory;
-
 // A feature's best condition; a negative gain where there is none.
 struct Best {
   double gain = -1;
   std::int32_t bin = -1;
   std::uint8_t test = 0;  // at most, above, or the category
-
-  void offer(double value, std::int32_t at, std::uint8_t kind) {
-    if (value > gain) *this = {value, at, kind};
-  }
 };
 
-// Per chosen feature the best condition, the first of equals. Where there is a memory, sums per bin are taken from it.
-std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, Memory* memory,
-                                  const std::int64_t* versions, int threads);
-
-// Gradient and curvature of every label over some rows, [2][labels].
-std::vector<std::int64_t> slope_sums(const Slopes& slopes, const std::int32_t* rows, std::size_t count);
+// Per chosen feature the best condition, the first of equals.
+std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, int threads);
 
 }  // namespace polyrule

@@ -78,15 +78,20 @@ POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double
   for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], chances[r] * (1.0 - chances[r]));
 }
 
+// Rules that may weigh a label.
+std::vector<std::size_t> rules_of(const Weights& given, std::size_t label) {
+  std::vector<std::size_t> rules;
+  for (std::size_t k = 0; k < given.size; ++k)
+    if (given.support[k * given.count + label]) rules.push_back(k);
+  return rules;
+}
+
 // Rules that may weigh a label, and what any of each eight together add to a score.
 struct Column {
   std::vector<std::size_t> rules;
   std::vector<double> sums;  // [eights][ways]
 
-  Column(const Weights& given, std::size_t label) {
-    for (std::size_t k = 0; k < given.size; ++k)
-      if (given.support[k * given.count + label]) rules.push_back(k);
-    sums.resize(eights() * kWays);
+  Column(const Weights& given, std::size_t label) : rules(rules_of(given, label)), sums(eights() * kWays) {
     for (std::size_t i = 0; i < rules.size(); ++i) {
       const std::size_t ways = std::size_t{1} << i % kEight;
       double* from = &sums[i / kEight * kWays];
@@ -208,24 +213,27 @@ void invert_diagonal(const double* parts, std::size_t size, double* found) {
   }
 }
 
-// Runs work(place, parts, rules) for every label whose matrix, penalties added, can be split; tells which could not.
+// Runs work(parts, size, values) for every label whose matrix, penalties added, can be split. Its values are those that
+// are `given` for its rules, if any, and then what was found.
 template <class Work>
-std::vector<std::uint8_t> each_split(const double* matrix, const Weights& given, const double* penalties,
-                                     const Work& work) {
-  std::vector<std::uint8_t> good(given.count, 1);
-  std::vector<double> parts, column;
-  for (std::size_t l = 0; l < given.count; ++l) {
-    std::vector<std::size_t> rules;
-    for (std::size_t k = 0; k < given.size; ++k)
-      if (given.support[k * given.count + l]) rules.push_back(k);
+Solved each_split(const double* matrix, const Weights& weights, const double* penalties, const double* given,
+                  const Work& work) {
+  Solved out{std::vector<double>(weights.size * weights.count, 0.0), std::vector<std::uint8_t>(weights.count, 1)};
+  std::vector<double> parts, column, values;
+  for (std::size_t l = 0; l < weights.count; ++l) {
+    const std::vector<std::size_t> rules = rules_of(weights, l);
     const std::size_t inside = rules.size();
     parts.assign(matrix, matrix + inside * inside);
     matrix += inside * inside;
     for (std::size_t i = 0; i < inside; ++i) parts[i * inside + i] += penalties[rules[i]] + kLeastCurvature;
-    good[l] = split(parts.data(), inside, column);
-    if (good[l]) work(l, parts.data(), rules);
+    out.good[l] = split(parts.data(), inside, column);
+    if (!out.good[l]) continue;
+    values.resize(inside);
+    for (std::size_t i = 0; given && i < inside; ++i) values[i] = given[rules[i] * weights.count + l];
+    work(parts.data(), inside, values.data());
+    for (std::size_t i = 0; i < inside; ++i) out.values[rules[i] * weights.count + l] = values[i];
   }
-  return good;
+  return out;
 }
 
 }  // namespace
@@ -233,14 +241,14 @@ std::vector<std::uint8_t> each_split(const double* matrix, const Weights& given,
 std::size_t matrix_cells(const Weights& given) {
   std::size_t cells = 0;
   for (std::size_t l = 0; l < given.count; ++l) {
-    std::size_t inside = 0;
-    for (std::size_t k = 0; k < given.size; ++k) inside += given.support[k * given.count + l];
+    const std::size_t inside = rules_of(given, l).size();
     cells += inside * inside;
   }
   return cells;
 }
 
-void logistic_descents(const Problem& problem, const Weights& given, double unit, int threads, double* found) {
+std::vector<double> logistic_descents(const Problem& problem, const Weights& given, double unit, int threads) {
+  std::vector<double> found(given.size * given.count, 0.0);
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
     const Column column(given, l);
     const auto desk = std::make_unique<Desk>(column);
@@ -248,6 +256,7 @@ void logistic_descents(const Problem& problem, const Weights& given, double unit
     for (std::size_t i = 0; i < sums.size(); ++i)
       found[column.rules[i] * given.count + l] = static_cast<double>(sums[i]) / unit;
   });
+  return found;
 }
 
 std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads) {
@@ -335,27 +344,12 @@ std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth,
   return sums;
 }
 
-std::vector<std::uint8_t> newton_steps(const double* matrices, const Weights& given, const double* penalties,
-                                       const double* gradient, double* steps) {
-  std::vector<double> values;
-  return each_split(matrices, given, penalties,
-                    [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
-                      values.resize(rules.size());
-                      for (std::size_t i = 0; i < rules.size(); ++i) values[i] = gradient[rules[i] * given.count + l];
-                      solve(parts, rules.size(), values.data());
-                      for (std::size_t i = 0; i < rules.size(); ++i) steps[rules[i] * given.count + l] = values[i];
-                    });
+Solved newton_steps(const double* matrices, const Weights& given, const double* penalties, const double* gradient) {
+  return each_split(matrices, given, penalties, gradient, solve);
 }
 
-std::vector<std::uint8_t> inverse_diagonals(const double* matrices, const Weights& given, const double* penalties,
-                                            double* found) {
-  std::vector<double> values;
-  return each_split(matrices, given, penalties,
-                    [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
-                      values.resize(rules.size());
-                      invert_diagonal(parts, rules.size(), values.data());
-                      for (std::size_t i = 0; i < rules.size(); ++i) found[rules[i] * given.count + l] = values[i];
-                    });
+Solved inverse_diagonals(const double* matrices, const Weights& given, const double* penalties) {
+  return each_split(matrices, given, penalties, nullptr, invert_diagonal);
 }
 
 }  // namespace polyrule

@@ -30,8 +30,8 @@ struct Weights {
 // Cells of all matrices: per label, one row and column for every rule that may weigh it.
 std::size_t matrix_cells(const Weights& given);
 
-// Derivatives of each label's loss by the weights, [rules][labels], given as zeros.
-void logistic_descents(const Problem& problem, const Weights& given, double unit, int threads, double* found);
+// Derivatives of each label's loss by the weights, [rules][labels].
+std::vector<double> logistic_descents(const Problem& problem, const Weights& given, double unit, int threads);
 
 // Second derivatives, one matrix after the other.
 std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads);
@@ -45,11 +45,15 @@ void logistic_slopes(const Problem& problem, const Weights& given, double scale,
 std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
                                       std::size_t count, double shift, double slope, double unit, int threads);
 
-// Solve (matrix + penalties) step = gradient for every label, or find the diagonals of the inverses; return which of
-// the matrices were positive definite. Coefficients are not looked at.
-std::vector<std::uint8_t> newton_steps(const double* matrices, const Weights& given, const double* penalties,
-                                       const double* gradient, double* steps);
-std::vector<std::uint8_t> inverse_diagonals(const double* matrices, const Weights& given, const double* penalties,
-                                            double* found);
+// Numbers by rule and label, and which labels' matrices were positive definite.
+struct Solved {
+  std::vector<double> values;
+  std::vector<std::uint8_t> good;
+};
+
+// Solve (matrix + penalties) step = gradient for every label, or find the diagonals of the inverses. Coefficients are
+// not looked at.
+Solved newton_steps(const double* matrices, const Weights& given, const double* penalties, const double* gradient);
+Solved inverse_diagonals(const double* matrices, const Weights& given, const double* penalties);
 
 }  // namespace polyrule

@@ -26,18 +26,12 @@ struct Labels {
   std::size_t line() const { return 2 * half(); }
 };
 
-// Lines of sums of a block of labels, maybe among those of others.
-struct Lines {
-  const Sum* first;
-  std::size_t line, half;  // from line to line, and from gradients to curvatures
-};
-
 // What one thread works with, feature after feature. Where a line of sums begins, a cache line does.
 struct Desk {
   std::vector<std::size_t> features;  // few, to be counted together: each row's slopes are then fetched once
   LineArray<Sum> sums[kFew];          // lines of all bins of each, those of missing values last
   LineArray<Part> part;
-  LineArray<Sum> known, columns[2];
+  LineArray<Sum> known;
   std::vector<std::int32_t> place;  // of listed rows that are looked at ...
   std::vector<Code> code;           // ... and their codes
 };

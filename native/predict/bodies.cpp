@@ -11,38 +11,33 @@ bool is_member(const std::int32_t* set, double x) {
   return code == x && set[1 + code] != 0;
 }
 
-bool holds(std::uint8_t kind, double x, double value, const std::int32_t* sets) {
+// Calls judge with the test of a kind, as a function of a number.
+template <class Judge>
+Word with_test(std::uint8_t kind, double value, const std::int32_t* sets, Judge&& judge) {
   // NaN fails every comparison, so a missing value satisfies nothing but being missing.
   switch (kind) {
     case kAtMost:
-      return x <= value;
+      return judge([=](double x) { return x <= value; });
     case kAbove:
-      return x > value;
+      return judge([=](double x) { return x > value; });
     case kIn:
-      return is_member(sets + static_cast<std::ptrdiff_t>(value), x);
+      return judge([set = sets + static_cast<std::ptrdiff_t>(value)](double x) { return is_member(set, x); });
     case kMissing:
-      return (x != x) == (value != 0);
+      return judge([=](double x) { return (x != x) == (value != 0); });
     default:
-      return x == value;
+      return judge([=](double x) { return x == value; });
   }
 }
 
-template <class Compare>
-Word compare_all(const double* x, Compare&& compare) {
+template <class Holds>
+Word test_all(const double* x, Holds&& holds) {
   Word mask = 0;
   for (std::size_t byte = 0; byte < 8; ++byte) {
     Word part = 0;
-    for (std::size_t i = 0; i < 8; ++i) part |= Word(compare(x[byte * 8 + i])) << i;
+    for (std::size_t i = 0; i < 8; ++i) part |= Word(holds(x[byte * 8 + i])) << i;
     mask |= part << (byte * 8);
   }
   return mask;
-}
-
-Word compare_block(std::uint8_t kind, const double* x, double value, const std::int32_t* sets) {
-  if (kind == kIn || kind == kMissing) return compare_all(x, [=](double v) { return holds(kind, v, value, sets); });
-  if (kind == kAtMost) return compare_all(x, [=](double v) { return v <= value; });
-  if (kind == kAbove) return compare_all(x, [=](double v) { return v > value; });
-  return compare_all(x, [=](double v) { return v == value; });
 }
 
 }  // namespace
@@ -53,11 +48,13 @@ Word passing(const Bodies& bodies, std::size_t test, const Block& block, Word ro
   const auto place = static_cast<std::size_t>(bodies.index[test]);
   if (kind == kLabel) return rows & block.set[place] & (value != 0 ? block.ones[place] : ~block.ones[place]);
   const double* x = block.values + place * 64;
-  if (std::popcount(rows) > 12) return rows & compare_block(kind, x, value, bodies.sets);
-  for_each_bit(rows, 0, [&](std::size_t i) {
-    if (!holds(kind, x[i], value, bodies.sets)) rows &= ~(Word{1} << i);
+  return with_test(kind, value, bodies.sets, [&](auto&& holds) {
+    if (std::popcount(rows) > 12) return rows & test_all(x, holds);
+    for_each_bit(rows, 0, [&](std::size_t i) {
+      if (!holds(x[i])) rows &= ~(Word{1} << i);
+    });
+    return rows;
   });
-  return rows;
 }
 
 Word passing_group(const Bodies& bodies, std::size_t group, const Block& block, Word rows) {

@@ -17,7 +17,7 @@ from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.data import Dataset, Table
 from polyrule.ensemble import scorecard
-from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
+from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
 from polyrule.ensemble.weights import Solver
 from polyrule.errors import OptionError
 from polyrule.model.rule import plain_conditions
@@ -74,12 +74,10 @@ def test_native_finds_the_same(seed, direction, sign, everything) -> None:
     binned, slopes, rows = world(seed, direction)
     if everything:
         rows = np.arange(binned.rows, dtype=np.int32)
-    slopes = dataclasses.replace(slopes, memory=new_memory(binned, slopes.gradient.shape[1]))
     reference = reference_best_conditions(binned, rows, slopes, sign)
-    for _ in range(2):  # the second time gains are remembered
-        native = best_conditions(binned, rows, replace(slopes, compute=Compute(2, "native")), sign=sign)
-        for name in ("gain", "bin", "kind"):
-            assert np.array_equal(getattr(native, name), getattr(reference, name)), name
+    native = best_conditions(binned, rows, replace(slopes, compute=Compute(2, "native")), sign=sign)
+    for name in ("gain", "bin", "kind"):
+        assert np.array_equal(getattr(native, name), getattr(reference, name)), name
 
 
 @pytest.mark.parametrize("seed", range(6))

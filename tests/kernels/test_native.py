@@ -502,6 +502,12 @@ def test_commit_refuses_what_is_not_there() -> None:
             engine.commit(Candidate((), head, Fraction(1), np.array(rows)), 0.01, True)
 
 
+def test_examples_without_weight_leave_nothing_over() -> None:
+    truth, weights = np.array([[1], [0], [1]], np.uint8), np.array([1, 0, 0])
+    problem = Table.from_array([[1.0], [2.0], [3.0]]), truth, weights, Objective("f1"), GrowOptions()
+    assert NativeEngine(*problem).leftover().tolist() == ReferenceEngine(*problem).leftover().tolist() == [[1, 0]]
+
+
 def test_reference_kernels_by_environment() -> None:
     program = "from polyrule.native import native; assert native is None"
     environment = {**os.environ, "POLYRULE_KERNELS": "reference"}

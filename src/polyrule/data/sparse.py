@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from polyrule.arrays import Array
+from polyrule.arrays import Array, Floats, Ints, Ints32
 from polyrule.budget import MOST_COLUMNS, current_limits
 from polyrule.errors import DataError, LimitError
 
@@ -99,3 +100,21 @@ def _check_range(indices: Array, size: int, axis: str, what: str) -> None:
 
 def _broken(what: str, why: str) -> DataError:
     return DataError(f"{what} is a broken sparse matrix: {why}")
+
+
+def stored_cells(values: Any) -> tuple[Floats, Ints32, Ints]:
+    """Return the stored cells of a sparse matrix as the compiled kernels take them: by column, rows ascending.
+
+    Examples
+    --------
+    >>> stored_cells(sp.csr_array([[0, 2], [3, 4]]))
+    (array([3., 2., 4.]), array([1, 0, 1], dtype=int32), array([0, 1, 3]))
+    """
+    columns: Any = sp.csc_array(values)
+    if not columns.has_sorted_indices:
+        columns = columns.sorted_indices()
+    return (
+        np.ascontiguousarray(columns.data, dtype=np.float64),
+        np.ascontiguousarray(columns.indices, dtype=np.int32),
+        np.ascontiguousarray(columns.indptr, dtype=np.int64),
+    )

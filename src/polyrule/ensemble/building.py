@@ -12,7 +12,7 @@ from polyrule.arrays import Bools, Bytes, Codes, Floats, Floats32, Ints, Ints32
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_tests
 from polyrule.data.table import Table
-from polyrule.ensemble.gain import Slopes, new_memory
+from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow
 from polyrule.ensemble.weights import Solver
 from polyrule.native import ONE_THREAD, Compute
@@ -133,7 +133,6 @@ class Builder:
             options.grown + len(kept) + 1,
             compute,
         )
-        self._memory = new_memory(self.table, self.solver.support.shape[1])
         self.bodies: list[Body] = []
         self.stopped = False
         self._kept = len(kept)
@@ -155,7 +154,6 @@ class Builder:
                 break
         self._thin_out()
         self._exchange()
-        self._memory = None
         self.solver.forget_slopes()
         self.solver.solve(steps=10)
 
@@ -197,9 +195,8 @@ class Builder:
         # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
             gradient, curvature = solver.slopes
-            ridge, memory = self.options.gain_ridge, self._memory
-            given = (gradient, curvature, solver.scale, ridge, price, solver.versions, memory, self._compute)
-            priced = Slopes.of(*given)
+            ridge = self.options.gain_ridge
+            priced = Slopes.of(gradient, curvature, solver.scale, ridge, price, self._compute)
             body = self._grown(priced)
             if body is None:
                 continue

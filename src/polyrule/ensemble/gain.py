@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +23,7 @@ import numpy.typing as npt
 from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
-from polyrule.native import ONE_THREAD, Compute, native
-
-_LARGEST_MEMORY = 4_000_000  # sums
+from polyrule.native import ONE_THREAD, Compute
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +39,6 @@ class Slopes:
         Integer units per unit of loss.
     ridge, cost : float
         In units of loss: penalty on squared weights, and price of one head entry.
-    versions : ndarray of int64
-        Per label, a number that changes whenever its gradients do.
-    memory : GainMemory or None
-        Which sums the compiled search keeps, from question to question and of all rows from rule to rule; it belongs
-        to one table and one solver. The result does not depend on it.
     compute : Compute
         Where the gradients are, and who adds them up.
     """
@@ -57,8 +49,6 @@ class Slopes:
     scale: float
     ridge: float
     cost: float
-    versions: npt.NDArray[np.int64]
-    memory: Any = None
     compute: Compute = ONE_THREAD
 
     @classmethod
@@ -69,15 +59,11 @@ class Slopes:
         scale: float,
         ridge: float,
         cost: float,
-        versions: npt.NDArray[np.int64] | None = None,
-        memory: Any = None,
         compute: Compute = ONE_THREAD,
     ) -> Slopes:
         """Slopes of all rows."""
-        if versions is None:
-            versions, memory = np.zeros(gradient.shape[1], dtype=np.int64), None
         root = compute.here(curvature.sum(axis=0, dtype=np.int64))
-        return cls(gradient, curvature, root, scale, ridge, cost, versions, memory, compute)
+        return cls(gradient, curvature, root, scale, ridge, cost, compute)
 
     def some(self, labels: npt.NDArray[np.int64]) -> Slopes:
         """Return the slopes of some labels only."""
@@ -88,16 +74,14 @@ class Slopes:
             gradient=xp.ascontiguousarray(self.gradient[:, places]),
             curvature=xp.ascontiguousarray(self.curvature[:, places]),
             root=self.root[labels],
-            versions=self.versions[labels],
-            memory=None,
         )
 
     def sums(self, rows: Ints32) -> npt.NDArray[np.int64]:
         """Gradient and curvature of every label over `rows`, shape (2, labels)."""
-        if self.compute.through_rows is not None:
-            found = self.compute.through_rows.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
+        if self.compute.device is not None:
+            found = self.compute.device.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
             return np.asarray(found).reshape(2, -1)
-        both = (self.gradient[rows], self.curvature[rows])
+        both = (np.take(some, rows, axis=0) for some in (self.gradient, self.curvature))
         return np.stack([some.sum(axis=0, dtype=np.int64) for some in both])
 
     def label_gains(self, sums: npt.NDArray[np.int64], sign: int = 0) -> npt.NDArray[np.float64]:
@@ -122,12 +106,6 @@ class BestConditions:
     gain: npt.NDArray[np.float64]
     bin: npt.NDArray[np.int32]
     kind: npt.NDArray[np.uint8]
-
-
-def new_memory(table: BinnedTable, labels: int) -> Any:
-    """Return an empty memory for sums per bin; None where it would be too large, or nothing is compiled."""
-    cells = labels * 2 * int(table.count.sum(dtype=np.int64))
-    return native.GainMemory() if native is not None and cells <= _LARGEST_MEMORY else None
 
 
 def best_conditions(
@@ -172,7 +150,7 @@ def best_conditions(
         found = compute.through_rows.best_conditions(
             table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
             table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
-            slopes.curvature, *asked, slopes.memory, slopes.versions, compute.threads,
+            slopes.curvature, *asked, compute.threads,
         )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 

@@ -62,8 +62,6 @@ class Solver:
         Which labels are in which head; intercepts always are.
     signs : ndarray of int8, shape (1 + rules,)
         Which sign the weights of each rule must have, 0 for any.
-    versions : ndarray of int64, shape (labels,)
-        How often the slopes of each label were renewed.
     """
 
     def __init__(
@@ -89,7 +87,6 @@ class Solver:
         self.signs = np.zeros(1, dtype=np.int8)
         self._slopes: npt.NDArray[np.int32] | None = None
         self.scale = float(2.0 ** (_SCALE_BITS - weight_bits(weights)))
-        self.versions = np.zeros(labels, dtype=np.int64)
         self._stale = np.ones(labels, dtype=bool)  # slopes that have to be renewed before they are looked at
         self.solve(steps=50)
 
@@ -114,7 +111,6 @@ class Solver:
             self._slopes = self._compute.xp.zeros((2, rows, labels), dtype=np.int32)
         stale = np.flatnonzero(self._stale)
         if len(stale):
-            self.versions[stale] += 1
             self._stale[:] = False
             given = (stale, self.coefficients[:, stale], self.support[:, stale], self.scale)
             self._logistic.write_slopes(*given, *self._slopes)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN, dense_labels, has_unknown
+from polyrule.data.sparse import stored_cells
 from polyrule.data.table import Table, as_kept
 from polyrule.errors import OptionError
 from polyrule.heads.bounding import bound_heads
@@ -111,23 +112,17 @@ class NativeEngine:
             known=known,
             labels=truth.shape[1],
             weights=np.ascontiguousarray(weights, dtype=np.int64),
-            kind=form.kind,
-            scope=form.scope,
-            num=list(form.num),
-            den=list(form.den),
-            rho=list(form.rho or ()),
-            max_head=form.max_head_size,
-            effort=objective.effort or 0,
-            negative=objective.negative,
-            beam_width=options.beam_width,
-            label_conditions=options.label_conditions,
-            min_coverage=options.least_weight,
-            max_conditions=options.max_conditions,
-            max_members=options.max_members,
+            form=_form(form, objective),
+            options={
+                "beam_width": options.beam_width,
+                "label_conditions": options.label_conditions,
+                "min_coverage": options.least_weight,
+                "max_conditions": options.max_conditions,
+                "max_members": options.max_members,
+            },
+            limits=self._limits,
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
-            limits=self._limits,
-            **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
         self._make_reference = partial(ReferenceEngine, table, whole, weights, objective, options)
@@ -244,9 +239,27 @@ class NativeEngine:
         return left
 
 
-def _formula(form: FastForm, measure: Measure) -> dict[str, Any]:
-    """Return what the extension needs to value heads by something else than a ratio."""
-    return {"formula": form.formula, "m": form.m, "function": _asker(measure), "monotone": measure.monotone}
+def _form(form: FastForm, objective: Objective) -> dict[str, Any]:
+    """Return what the extension values heads by; what is None is not said."""
+    given: dict[str, Any] = {
+        "kind": form.kind,
+        "scope": form.scope,
+        "num": form.num,
+        "den": form.den,
+        "rho": form.rho,
+        "max_head": form.max_head_size,
+        "effort": objective.effort,
+        "negative": objective.negative,
+    }
+    if not form.formula:
+        return given
+    measure = objective.measure
+    return given | {
+        "formula": form.formula,
+        "m": form.m,
+        "function": _asker(measure),
+        "monotone": measure.monotone,
+    }
 
 
 def _asker(measure: Measure) -> Callable[..., npt.NDArray[np.float64]]:
@@ -301,12 +314,7 @@ def _values(table: Table) -> Any:
         dense: Any = as_kept(np.asarray(table.values))
         # the engine reads one feature at a time; a large table is worth more than the time that this takes by rows
         return np.asfortranarray(dense) if len(table) <= _COPIED_ROWS else dense
-    matrix: Any = table.values
-    return (
-        np.ascontiguousarray(matrix.data, dtype=np.float64),
-        np.ascontiguousarray(matrix.indices, dtype=np.int32),
-        np.ascontiguousarray(matrix.indptr, dtype=np.int64),
-    )
+    return stored_cells(table.values)
 
 
 def _labels(truth: Any) -> Any:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.budget import CURRENT, NO_LIMITS
+from polyrule.data.sparse import stored_cells
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
@@ -197,11 +198,7 @@ class FlatModel:
 def native_values(values: Any) -> Iterator[tuple[slice, Any]]:
     """Rows as the native kernels take them: all at once where they are, other types of numbers piece by piece."""
     if sp.issparse(values):
-        columns: Any = sp.csc_array(values)
-        if not columns.has_sorted_indices:
-            columns = columns.sorted_indices()
-        indices, starts = columns.indices.astype(np.int32, copy=False), columns.indptr.astype(np.int64, copy=False)
-        yield slice(None), (columns.data.astype(np.float64, copy=False), indices, starts)
+        yield slice(None), stored_cells(values)
     elif values.dtype == np.float64:
         yield slice(None), values
     else:
