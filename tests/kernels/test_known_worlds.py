@@ -275,3 +275,16 @@ def test_small_counts_beside_large_weights(measure: str, X: list[int], Y: list[i
             assert (found.value, tuple(found.head), found.body) == (expected.value, tuple(expected.head), expected.body)
             mine.commit(expected, None, False)
             other.commit(expected, None, False)
+
+
+def test_margins_of_large_weights_that_differ_by_little() -> None:
+    """Covered and positive examples are nearly all the weight; Yule's Q is at its largest value."""
+    table = Table.from_array(np.array([[3.0], [0.0], [3.0], [7.0], [3.0], [0.0], [6.0]]))
+    truth = np.array([[1, 1], [1, 1], [1, 0], [0, 1], [0, 1], [0, 1], [1, 1]], dtype=np.uint8)
+    weights = np.array([1, 1, 1, 2_147_483_638, 1, 1, 1])
+    slow = ReferenceEngine(table, truth, weights, Objective("yule_q", search="exhaustive"), GrowOptions()).grow()
+    assert slow is not None
+    for make in (native_engine, ReferenceEngine):
+        found = make(table, truth, weights, Objective("yule_q"), GrowOptions()).grow()
+        assert found is not None
+        assert (found.value, tuple(found.head), found.body) == (slow.value, tuple(slow.head), slow.body)

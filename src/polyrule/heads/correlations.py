@@ -52,9 +52,11 @@ def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:
 def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:
     """Return h(x, s): the share of true positives from which on a head of these margins reaches the level."""
     if formula == "yule_q":  # Plackett's copula: the odds ratio is (1 + level) / (1 - level)
-        sides, product = 1 - level + 2 * level * (x + s), (1 + level) * x * s
-        root = np.sqrt(np.clip(sides * sides - 8 * level * product, 0, None))
-        return np.asarray(2 * product / np.maximum(sides + root, 1e-300))
+        below, both = 1 - level, x + s
+        sides, product = below + 2 * level * both, (1 + level) * x * s
+        # sides² - 8 level product, without the difference of two large numbers
+        square = below * (below + 2 * level * both * (2 - both)) + 2 * level * (1 + level) * (x - s) ** 2
+        return np.asarray(2 * product / np.maximum(sides + np.sqrt(np.clip(square, 0, None)), 1e-300))
     if formula == "lift":
         return np.asarray(level * x * s)
     if formula == "cosine":
