@@ -108,6 +108,11 @@ class LabelCounts {
     return kept.counts.get();
   }
 
+  // Whether nothing has changed since a part was counted.
+  bool is_current(std::size_t label, Part part) const {
+    return !state_.since(kept_[label * 3 + static_cast<std::size_t>(part)].stamp, label).any();
+  }
+
   // How many rows of the empty body are in a part; known at less cost than the counts.
   std::size_t rows(std::size_t label, Part part) {
     Kept& kept = kept_[label * 3 + static_cast<std::size_t>(part)];
@@ -159,7 +164,8 @@ class NodeCounts {
   // Rows that must be looked at to count a part, if the rest of the node is not known.
   std::size_t work(const NodeLabel& label, Part part) {
     const std::size_t covered = rows(label, part);
-    return kept_ ? std::min(covered, kept_->rows(label.label, part) - covered) : covered;
+    return kept_ && kept_->is_current(label.label, part) ? std::min(covered, kept_->rows(label.label, part) - covered)
+                                                         : covered;
   }
 
   // For the first `vectors` vectors of conditions. `room` takes what is not there already. `present`: those of the rows
