@@ -49,7 +49,8 @@ void on_threads(int threads, Work&& work) {
 template <class Work>
 void parallel_for(std::size_t count, int threads, Work&& work) {
   std::atomic<std::size_t> next{0};
-  on_threads(static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(threads))), [&](int) {
+  const auto most = static_cast<std::size_t>(std::max(1, threads));
+  on_threads(static_cast<int>(std::min(count, most)), [&](int) {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   });
 }
