@@ -62,6 +62,20 @@ def test_wrong_label_columns_get_a_sentence(call, error, words):
         call()
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("learner", [RuleListClassifier(), SMALL_ENSEMBLE])
+def test_columns_of_labels_are_scored_by_name(learner, frame):
+    labels = frame(FRAME[["calm", "happy"]].to_dict("list"))
+    fitted = sklearn.clone(learner).fit(FEATURES, labels)
+    weights = np.arange(1.0, 25.0)
+    right = fitted.score(FEATURES, labels, weights)
+    assert fitted.score(FEATURES, labels[["happy", "calm"]], weights) == right
+    wider = frame(FRAME[["happy", "newsletter", "calm"]].to_dict("list"))
+    with pytest.warns(polyrule.errors.DataWarning, match="newsletter"):
+        assert fitted.score(FEATURES, wider, weights) == right
+    assert fitted.score(FEATURES, labels) > fitted.score(FEATURES, labels.to_numpy()[:, ::-1])
+
+
 @pytest.mark.parametrize("learner", [RuleListClassifier(), SMALL_ENSEMBLE])
 def test_labels_as_words_are_learned_scored_and_cross_validated(learner):
     words = pd.Series(WORDS, name="moods")

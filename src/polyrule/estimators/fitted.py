@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, rows_right
-from polyrule.data.frames import split_labels
+from polyrule.data.frames import is_frame, split_labels
 from polyrule.data.labels import UNKNOWN, arrange_labels, dense_labels, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
@@ -52,7 +52,8 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels.
 
         Labels of a `Dataset` are found by name: one that it lacks is absent there, and an example with one that the
-        model does not know counts as wrong. A warning says so.
+        model does not know counts as wrong. A warning says so. Columns of a frame are found by name, too, where it has
+        all labels of the model; else they stand in the model's order.
         """
         check_is_fitted(self)
         if isinstance(X, Dataset):
@@ -72,8 +73,12 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return float(np.average(right, weights=sample_weight))
         y = check_sparse(y, "y") if sp.issparse(y) else y
         if self._target.kind == "multilabel":
-            truth = read_target(y).truth
-            if has_unknown(truth):
+            target = read_target(y)
+            truth, wanted = target.truth, self.label_names_
+            by_name = is_frame(y) and target.names != wanted and set(wanted) <= set(target.names)
+            if by_name:
+                truth = arrange_labels(truth, target.names, wanted).check("y", "which is left out").Y
+            if by_name or has_unknown(truth):
                 return self._score_known(X, truth, sample_weight)
         return float(super().score(X, y, sample_weight))
 
