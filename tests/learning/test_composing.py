@@ -119,6 +119,8 @@ def test_unknown_labels_count_nowhere():
         ({"lift": "kln:0.1"}, "lift is for lists as they are grown; leave it out or give prune=None"),
         ({"negative": True}, "negative is for lists as they are grown"),
         ({"simplicity": -1}, "simplicity must be"),
+        ({"simplicity": np.inf}, "simplicity must be"),
+        ({"time_limit": np.nan}, "time_limit must be"),
         ({"teacher": "owl"}, "teacher must be"),
         ({"thresholds": "long"}, "thresholds must be"),
     ],

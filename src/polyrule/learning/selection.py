@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,7 @@ class Pruning:
             limit = getattr(self, name)
             if limit is not None and limit < 1:
                 raise OptionError(f"{name} must be None or at least 1, got {limit}")
-        if not self.simplicity >= 0:
+        if not 0 <= self.simplicity < inf:
             raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
         if not 0 <= self.min_precision <= 1:
             raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")

@@ -75,7 +75,7 @@ class SeparateOptions:
             raise OptionError(f"stop_threshold must be None or a share between 0 and 1, got {self.stop_threshold}")
         if self.max_rules is not None and self.max_rules < 1:
             raise OptionError(f"max_rules must be None or at least 1, got {self.max_rules}")
-        if self.time_limit is not None and self.time_limit <= 0:
+        if self.time_limit is not None and not self.time_limit > 0:
             raise OptionError(f"time_limit must be None or a positive number of seconds, got {self.time_limit}")
 
 
