@@ -42,6 +42,12 @@ def cpu() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
+def peak_mb() -> float:
+    """Memory that this process has held at most; a child inherits its parent's ``ru_maxrss``, so that is not asked."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+
+
 LEARNERS: dict[str, Any] = {
     "list": RuleListClassifier,
     "ensemble": RuleEnsembleClassifier,
@@ -56,7 +62,7 @@ def fit(folder: Path, threads: int, what: str = "grown") -> dict[str, Any]:
         "rules": str(learner.rules_).splitlines(),
         "cpu_s": cpu() - before,
         "wall_s": time.perf_counter() - started,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mb": peak_mb(),
     }
 
 
@@ -105,7 +111,7 @@ def with_cluster(folder: Path, workers: int, threads: int = 1) -> dict[str, Any]
         before, started = cpu() + sum(client.run(cpu).values()), time.perf_counter()
         rules = str(DaskClassifier.paper(client=client, **OPTIONS).fit(Store(folder)).rules_)
         used, wall = cpu() + sum(client.run(cpu).values()) - before, time.perf_counter() - started
-        peak = max(client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024).values())
+        peak = max(client.run(peak_mb).values())
     RuleListClassifier.paper(n_jobs=workers, **OPTIONS | {"max_rules": 1}).fit(Store(folder))
     alone = fit(folder, workers)
     return {
