@@ -197,7 +197,7 @@ class Witness:
         Which examples the body covers.
     assigned : tuple of tuples
         What earlier rules have set, -1 where nothing.
-    heads : tuple of heads
+    heads : tuple of tuples
         For ``anti-monotone``, a head, a larger one whose value is lower, and a still larger one that is the best again;
         for ``decomposable``, single literals and a head of them that is better or worse than it should be.
     values : tuple of Fraction
