@@ -151,8 +151,7 @@ void Members::fill_records(const Columns& columns) {
     }
     for (std::size_t p = where.first; p < where.last; ++p) flip(column.row_at(p));
     for (std::size_t w = 0; w < words_for(rows); ++w)
-      for_each_bit(bits[w], w * 64,
-                   [&](std::size_t i) { records_[i * stride_ + number / 64] |= Word{1} << number % 64; });
+      for_each_bit(bits[w], w * 64, [&](std::size_t i) { mark(&records_[i * stride_], number); });
   }
 }
 
@@ -240,13 +239,7 @@ void Members::count_records(const Word* records, std::size_t stride, const std::
       add(std::span(chosen).subspan(from, ends[c] - from), static_cast<Counter>(classes_.counted[c]));
   } else {
     for (std::size_t bit = 0; bit < state_.planes.size(); ++bit) {
-      chosen.resize(rows.size());
-      std::size_t size = 0;
-      for (const Row row : rows) {  // nobody can predict the bits: no branch
-        chosen[size] = row;
-        size += static_cast<std::size_t>(state_.weights[row] >> bit & 1);
-      }
-      chosen.resize(size);
+      pick(rows, [&](std::size_t i) { return state_.weights[rows[i]] >> bit & 1; }, chosen);
       add(chosen, static_cast<Counter>(Counter{1} << bit));
     }
   }

@@ -26,6 +26,18 @@ struct WeightClasses {
   Count weigh(const Word* some) const;
 };
 
+// The rows with wanted(place). Nobody can predict that, so there is no branch.
+template <class Wanted>
+void pick(const std::vector<Row>& rows, Wanted&& wanted, std::vector<Row>& picked) {
+  picked.resize(rows.size());
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    picked[size] = rows[i];
+    size += static_cast<std::size_t>(wanted(i));
+  }
+  picked.resize(size);
+}
+
 class Members {
  public:
   Members(const Columns& columns, const State& state, bool label_conditions, const Limits& limits);
@@ -55,8 +67,8 @@ class Members {
     if (labels_ == 0) return;
     const std::size_t number = number_of(label, value);
     for_each_bit(rows, w * 64, [&](std::size_t i) {
-      records_[i * stride_ + number / 64] |= Word{1} << number % 64;
-      if (keeps_last_) last_[i * last_stride() + number / 64 - first_vector_ * 4] |= Word{1} << number % 64;
+      mark(&records_[i * stride_], number);
+      if (keeps_last_) mark(&last_[i * last_stride()], number - first_vector_ * 256);
     });
     if (keeps_last_) last_rows_.data()[w] |= rows;
   }
@@ -88,6 +100,7 @@ class Members {
   void number_conditions(const Columns& columns, bool label_conditions, bool sparse);
   void fill_records(const Columns& columns);
   void fill_lists(const Columns& columns);
+  static void mark(Word* record, std::size_t number) { record[number / 64] |= Word{1} << number % 64; }
   std::size_t last_stride() const { return (last_vector_ - first_vector_) * 4; }
   template <class Counter>
   void count_records(const Word* records, std::size_t stride, const std::vector<Row>& rows, std::size_t vectors,

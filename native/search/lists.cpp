@@ -83,14 +83,9 @@ std::vector<Count> ListSearch::sum_labels(const Node& node, const Records& recor
   std::vector<Count> sums(members_.counters(), 0);
   LineArray<Counter> counts;
   counts.resize(sums.size());
+  std::vector<Row> some;
   for (std::uint32_t bit = 0; most >> bit != 0; ++bit) {
-    std::vector<Row> some(numbers.size());
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {  // nobody can predict the bits: no branch
-      some[size] = node.rows[i];
-      size += numbers[i] >> bit & 1;
-    }
-    some.resize(size);
+    pick(node.rows, [&](std::size_t i) { return numbers[i] >> bit & 1; }, some);
     members_.count(some, members_.vectors(), counts.get());
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += Count(counts[k]) << bit;
   }
