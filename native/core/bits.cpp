@@ -25,6 +25,14 @@ auto counted(const Loop& loop) {
 
 }  // namespace
 
+std::vector<Row> list_rows(const Word* rows, std::size_t words) {
+  std::vector<Row> out(static_cast<std::size_t>(count_bits(rows, words)));
+  Row* next = out.data();
+  for (std::size_t w = 0; w < words; ++w)
+    for_each_bit(rows[w], w * 64, [&](std::size_t i) { *next++ = static_cast<Row>(i); });
+  return out;
+}
+
 void count_three(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]) {
   counted([=]() POLYRULE_ALWAYS {
     Count in_a = 0, in_b = 0, in_both = 0;

@@ -66,6 +66,11 @@ inline void for_each_bit(const Bits& bits, Visit&& visit) {
   for (std::size_t w = 0; w < bits.words(); ++w) for_each_bit(bits.data()[w], w * 64, visit);
 }
 
+// The rows of a set, ascending.
+std::vector<Row> list_rows(const Word* rows, std::size_t words);
+inline std::vector<Row> list_rows(const std::vector<Word>& rows) { return list_rows(rows.data(), rows.size()); }
+inline std::vector<Row> list_rows(const Bits& rows) { return list_rows(rows.data(), rows.words()); }
+
 // How many rows of `cover` are in `a`, in `b`, and in both.
 void count_three(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]);
 Count count_bits(const Word* a, std::size_t words);

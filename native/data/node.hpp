@@ -88,9 +88,7 @@ struct Node {
  private:
   void take(Bits bits, const State& state) {
     cover = std::move(bits);
-    rows.resize(static_cast<std::size_t>(count_bits(cover.data(), cover.words())));
-    Row* next = rows.data();
-    for_each_bit(cover, [&](std::size_t i) { *next++ = static_cast<Row>(i); });
+    rows = list_rows(cover);
     weight = state.weigh(cover.data());
   }
 

@@ -13,18 +13,28 @@ namespace polyrule {
 
 enum class Part { present, absent, present_set };  // unset and present, unset and absent, set and present
 
-inline Word part_rows(const State& state, std::size_t label, Part part, std::size_t w) {
-  const Word truth = state.truth[label][w], set = state.set[label][w];
-  return part == Part::present  ? truth & ~set
-         : part == Part::absent ? ~truth & ~set & state.known_word(label, w)
-                                : truth & set;
+// The rows of a part of a label among some.
+inline void part_rows(const State& state, std::size_t label, Part part, const Word* among, std::vector<Word>& out) {
+  const Word *truth = state.truth[label], *set = state.set[label];
+  out.resize(state.working.words());
+  const auto fill = [&](auto&& rows) {
+    for (std::size_t w = 0; w < out.size(); ++w) out[w] = among[w] & rows(w);
+  };
+  if (part == Part::present) fill([&](std::size_t w) { return truth[w] & ~set[w]; });
+  else if (part == Part::present_set) fill([&](std::size_t w) { return truth[w] & set[w]; });
+  else fill([&](std::size_t w) { return ~truth[w] & ~set[w]; });
+  if (part != Part::absent || !state.has_unknown) return;
+  for (std::size_t w = 0; w < out.size(); ++w) out[w] &= state.known[label][w];
+}
+
+inline std::size_t size_of(const std::vector<Word>& rows) {
+  return static_cast<std::size_t>(count_bits(rows.data(), rows.size()));
 }
 
 inline std::size_t count_rows(const State& state, const Bits& among, std::size_t label, Part part) {
-  std::size_t rows = 0;
-  for (std::size_t w = 0; w < among.words(); ++w)
-    rows += static_cast<std::size_t>(std::popcount(among.data()[w] & part_rows(state, label, part, w)));
-  return rows;
+  std::vector<Word> rows;
+  part_rows(state, label, part, among.data(), rows);
+  return size_of(rows);
 }
 
 template <class Counter>
@@ -47,46 +57,43 @@ class LabelCounts {
       return;
     whole_stamp_ = state_.now();
     whole_.resize(members_.counters());
-    std::vector<Row> rows;
-    for_each_bit(state_.working, [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
-    members_.count(rows, members_.vectors(), whole_.get(), in_classes_);
+    members_.count(list_rows(state_.working), members_.vectors(), whole_.get(), in_classes_);
   }
 
   // By condition, up to date; different labels may be asked for at the same time. Rows that are in the part no more are
   // taken off, fresh ones are added, and conditions on labels that have been set on more rows are counted again; where
   // that is more work than counting all rows of the part, or all others, they are.
   const Counter* counts(std::size_t label, Part part) {
-    Kept& kept = kept_[label * 3 + static_cast<std::size_t>(part)];
+    Kept& kept = at(label, part);
     const Change change = state_.since(kept.stamp, label);
     if (!change.any()) return kept.counts.get();
     // What is neither present nor absent and unset is mostly little.
     const Counter* const present = part == Part::absent ? counts(label, Part::present) : nullptr;
     const std::size_t words = state_.working.words(), vectors = members_.vectors();
-    if (!kept.stamp.working) kept.part = Bits(state_.rows), kept.counts.assign(members_.counters(), 0);
+    if (!kept.stamp.working) kept.part.assign(words, 0), kept.counts.assign(members_.counters(), 0);
     // What the last rule has set is known for all conditions on labels together; else each is counted by itself.
     const std::size_t tested = members_.has_labels() ? change.sets.size() : 0;
     const bool is_last = tested > 0 && members_.is_last(kept.stamp);
-    std::vector<Row> gone, fresh, last;
-    std::size_t size = 0, others = 0;
-    const auto rest = [&](std::size_t w) {
-      const Word also = present ? part_rows(state_, label, Part::present, w) : 0;
-      return state_.working.data()[w] & ~kept.part.data()[w] & ~also;
-    };
+    std::vector<Word> now, gone(words), fresh(words), rest(words), last(is_last ? words : 0);
+    part_rows(state_, label, part, state_.working.data(), now);
     for (std::size_t w = 0; w < words; ++w) {
-      const Word now = state_.working.data()[w] & part_rows(state_, label, part, w), before = kept.part.data()[w];
-      list(before & ~now, w, gone);
-      list(now & ~before, w, fresh);
-      if (is_last) list(members_.last_rows().data()[w] & before, w, last);
-      kept.part.data()[w] = now;
-      size += static_cast<std::size_t>(std::popcount(now));
-      others += static_cast<std::size_t>(std::popcount(rest(w)));
+      gone[w] = kept.part[w] & ~now[w];
+      fresh[w] = now[w] & ~kept.part[w];
+      rest[w] = state_.working.data()[w] & ~now[w];
     }
+    if (present) {
+      const std::vector<Word>& also = at(label, Part::present).part;
+      for (std::size_t w = 0; w < words; ++w) rest[w] &= ~also[w];
+    }
+    for (std::size_t w = 0; w < last.size(); ++w) last[w] = members_.last_rows().data()[w] & kept.part[w];
+    kept.part = std::move(now);
     kept.stamp = state_.now();
-    const std::size_t all = std::min(size, others) * vectors, moved = (gone.size() + fresh.size()) * vectors;
-    if (moved + tested * words < all || (is_last && moved + last.size() * vectors < all)) {
+    const std::size_t size = size_of(kept.part), others = size_of(rest);
+    const std::size_t all = std::min(size, others) * vectors, moved = (size_of(gone) + size_of(fresh)) * vectors;
+    if (moved + tested * words < all || (is_last && moved + size_of(last) * vectors < all)) {
       add(gone, true, kept.counts);
       add(fresh, false, kept.counts);
-      if (is_last) members_.add_last(last, kept.counts.get(), in_classes_);
+      if (is_last) members_.add_last(list_rows(last), kept.counts.get(), in_classes_);
       for (std::size_t i = 0; i < tested && !is_last; ++i)
         for (int value = 0; value < 2; ++value) {
           const std::size_t number = members_.number_of(change.sets[i], value);
@@ -96,26 +103,22 @@ class LabelCounts {
         }
       return kept.counts.get();
     }
-    std::vector<Row> rows;
-    for (std::size_t w = 0; w < words; ++w) list(size <= others ? kept.part.data()[w] : rest(w), w, rows);
     if (size <= others) {
-      members_.count(rows, vectors, kept.counts.get(), in_classes_);
+      members_.count(list_rows(kept.part), vectors, kept.counts.get(), in_classes_);
       return kept.counts.get();
     }
     for (std::size_t k = 0; k < members_.counters(); ++k)
       kept.counts[k] = static_cast<Counter>(whole_[k] - (present ? present[k] : 0));
-    add(rows, true, kept.counts);
+    add(rest, true, kept.counts);
     return kept.counts.get();
   }
 
   // Whether nothing has changed since a part was counted.
-  bool is_current(std::size_t label, Part part) const {
-    return !state_.since(kept_[label * 3 + static_cast<std::size_t>(part)].stamp, label).any();
-  }
+  bool is_current(std::size_t label, Part part) { return !state_.since(at(label, part).stamp, label).any(); }
 
   // How many rows of the empty body are in a part; known at less cost than the counts.
   std::size_t rows(std::size_t label, Part part) {
-    Kept& kept = kept_[label * 3 + static_cast<std::size_t>(part)];
+    Kept& kept = at(label, part);
     if (const Change change = state_.since(kept.rows_stamp, label); change.label || change.working) {
       kept.rows_stamp = state_.now();
       kept.rows = count_rows(state_, state_.working, label, part);
@@ -127,15 +130,14 @@ class LabelCounts {
   struct Kept {
     Stamp stamp, rows_stamp;
     std::size_t rows = 0;
-    Bits part;  // the rows that were counted
+    std::vector<Word> part;  // the rows that were counted
     LineArray<Counter> counts;
   };
 
-  static void list(Word rows, std::size_t w, std::vector<Row>& out) {
-    for_each_bit(rows, w * 64, [&](std::size_t i) { out.push_back(static_cast<Row>(i)); });
-  }
+  Kept& at(std::size_t label, Part part) { return kept_[label * 3 + static_cast<std::size_t>(part)]; }
 
-  void add(const std::vector<Row>& rows, bool subtract, LineArray<Counter>& counts) const {
+  void add(const std::vector<Word>& some, bool subtract, LineArray<Counter>& counts) const {
+    const std::vector<Row> rows = list_rows(some);
     if (rows.empty()) return;
     std::vector<Counter> sums(members_.counters());
     members_.count(rows, members_.vectors(), sums.data(), in_classes_);
@@ -159,7 +161,11 @@ class NodeCounts {
   // `sizes`: what each condition covers of the node. `kept`: null if there are none.
   NodeCounts(const Node& node, const State& state, const Members& members, const Counter* sizes,
              LabelCounts<Counter>* kept, bool in_classes)
-      : node_(node), state_(state), members_(members), sizes_(sizes), kept_(kept), in_classes_(in_classes) {}
+      : node_(node), state_(state), members_(members), sizes_(sizes), kept_(kept), in_classes_(in_classes) {
+    if (!kept) return;
+    outside_.resize(node.cover.words());
+    for (std::size_t w = 0; w < outside_.size(); ++w) outside_[w] = state.working.data()[w] & ~node.cover.data()[w];
+  }
 
   // Rows that must be looked at to count a part, if the rest of the node is not known.
   std::size_t work(const NodeLabel& label, Part part) {
@@ -179,27 +185,20 @@ class NodeCounts {
     const bool from_root = !from_node && outside <= covered;
     const Counter* const all = from_root ? kept_->counts(label.label, part) : nullptr;
     if (all && outside == 0) return all;
-    const Word *cover = node_.cover.data(), *working = state_.working.data();
-    count_some(
-        [&](std::size_t w) {
-          const Word in = part_rows(state_, label.label, part, w);
-          if (from_node) return cover[w] & ~in & ~part_rows(state_, label.label, Part::present, w);
-          return from_root ? working[w] & ~cover[w] & in : cover[w] & in;
-        },
-        vectors, room);
+    part_rows(state_, label.label, part, from_root ? outside_.data() : node_.cover.data(), some_);
+    if (from_node) {
+      part_rows(state_, label.label, Part::present, node_.cover.data(), present_);
+      for (std::size_t w = 0; w < some_.size(); ++w) some_[w] = node_.cover.data()[w] & ~some_[w] & ~present_[w];
+    }
+    count_rows_of(some_, vectors, room);
     for (std::size_t k = 0; from_root && k < vectors * kVector; ++k) room[k] = static_cast<Counter>(all[k] - room[k]);
     for (std::size_t k = 0; from_node && k < vectors * kVector; ++k)
       room[k] = static_cast<Counter>(sizes_[k] - present[k] - room[k]);
     return room.get();
   }
 
-  // The rows that some(w) has of each word.
-  template <class Some>
-  void count_some(Some&& some, std::size_t vectors, LineArray<Counter>& room) {
-    listed_.clear();
-    for (std::size_t w = 0; w < node_.cover.words(); ++w)
-      for_each_bit(some(w), w * 64, [&](std::size_t i) { listed_.push_back(static_cast<Row>(i)); });
-    members_.count(listed_, vectors, room.get(), in_classes_);
+  void count_rows_of(const std::vector<Word>& some, std::size_t vectors, LineArray<Counter>& room) const {
+    members_.count(list_rows(some), vectors, room.get(), in_classes_);
   }
 
   // Rows of one part of a label that the node covers.
@@ -219,7 +218,8 @@ class NodeCounts {
   const Counter* sizes_;
   LabelCounts<Counter>* kept_;
   const bool in_classes_;
-  std::vector<Row> listed_;
+  std::vector<Word> outside_;         // rows of the empty body that the node does not cover
+  std::vector<Word> some_, present_;  // room
 };
 
 }  // namespace polyrule

@@ -299,8 +299,7 @@ class LiteralSearch {
   void list_parts(const NodeLabel& label) {
     const std::size_t words = room_.absent.size();
     const Word *truth = state_.truth[label.label], *set = state_.set[label.label], *cover = node_.cover.data();
-    for (std::size_t w = 0; w < words; ++w)
-      room_.absent[w] = cover[w] & part_rows(state_, label.label, Part::absent, w);
+    part_rows(state_, label.label, Part::absent, cover, room_.absent);
     room_.absent_set.resize(is_vague() ? words : 0);
     for (std::size_t w = 0; w < room_.absent_set.size(); ++w)
       room_.absent_set[w] = cover[w] & ~truth[w] & set[w] & state_.known_word(label.label, w);
@@ -325,7 +324,7 @@ class LiteralSearch {
     if (!has_absent_) list_parts(label);
     const std::size_t work = count * room_.absent.size() * (rough_ ? 8 : 1);
     if (unset_at_ || 4 * counts_.rows(label, Part::absent) * vectors_ > work) return false;
-    counts_.count_some([&](std::size_t w) { return room_.absent[w]; }, vectors_, room_.unset);
+    counts_.count_rows_of(room_.absent, vectors_, room_.unset);
     unset_at_ = room_.unset.get();
     return true;
   }

@@ -23,12 +23,10 @@ std::uint32_t count_bits_of(const Word* record, const std::vector<Word>& some) {
 template <class Counter>
 void Sizes<Counter>::follow(const Members& members, const Node& node, Count least, bool in_classes) {
   if (path_id_ == node.path_id && cover_ == node.cover) return;
-  std::vector<Row> left;
   const bool below = path_id_ == node.path_id && !node.is_root();
-  if (below)
-    for (std::size_t w = 0; w < node.cover.words(); ++w)
-      for_each_bit(cover_.data()[w] & ~node.cover.data()[w], w * 64,
-                   [&](std::size_t i) { left.push_back(static_cast<Row>(i)); });
+  std::vector<Word> gone(below ? node.cover.words() : 0);
+  for (std::size_t w = 0; w < gone.size(); ++w) gone[w] = cover_.data()[w] & ~node.cover.data()[w];
+  const std::vector<Row> left = list_rows(gone);
   const bool fewer = below && left.size() < node.rows.size();
   const std::size_t size = members.counters();
   LineArray<Counter> counts;
