@@ -33,7 +33,7 @@ def table(*ages: float) -> Table:
 @given(st.lists(NUMBERS, min_size=1, max_size=8), NUMBERS, st.integers(1, 6))
 def test_a_rounded_threshold_divides_the_values_alike_and_is_no_longer_than_needed(values, threshold, digits):
     column = np.array(values)
-    gap = Table.from_array(column[:, None]).neighbours(0, threshold)
+    (gap,) = Table.from_array(column[:, None]).neighbours(0, np.array([threshold]))
     shown = shown_threshold(NumericCondition(0, "<=", threshold, gap), digits)
     assert ((column <= shown) == (column <= threshold)).all()
     if not is_short(shown, digits):  # neither the nearest short number nor those beside it will do
@@ -86,7 +86,7 @@ def test_every_learner_knows_its_gaps_and_files_keep_them(kind, tmp_path):
     conditions = [c for rule in model.rules for c in plain_conditions(rule.body) if isinstance(c, NumericCondition)]
     assert conditions
     for condition in conditions:
-        assert condition.between == table.neighbours(condition.feature, condition.threshold)
+        assert [condition.between] == table.neighbours(condition.feature, np.array([condition.threshold]))
         shown = shown_threshold(condition, 2)
         column = values[:, condition.feature]
         assert ((column <= shown) == (column <= condition.threshold)).all()

@@ -164,7 +164,7 @@ def test_no_threshold_lies_inside_a_bin_that_the_sample_lacks() -> None:
         packed = pack_table(Table.from_array(values), truth, None, ("a",), bins)
         for learner in (RuleListClassifier(max_samples=30, teacher=None), LEARNERS["ensemble"]):
             model = learner.fit(packed).model_
-            assert all(packed.neighbours(0, rule.body[0].threshold) for rule in model.rules)
+            assert all(all(packed.neighbours(0, np.array([rule.body[0].threshold]))) for rule in model.rules)
 
 
 def test_mistakes_are_told() -> None:

@@ -256,19 +256,24 @@ class Table:
         distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
         return distinct, distinct, counts
 
-    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
-        """Return the largest value of a column up to a threshold and the smallest above it.
+    def neighbours(self, index: int, thresholds: Floats) -> list[tuple[float, float] | None]:
+        """Return, by ascending threshold, the largest value of a column up to it and the smallest above it.
 
         They are infinite where there is no such value. None where it is not known: in packed data, within a bin.
 
         Examples
         --------
-        >>> Table.from_array([[1.0], [4.0], [float("nan")]]).neighbours(0, 2.5)
-        (1.0, 4.0)
+        >>> Table.from_array([[1.0], [4.0], [float("nan")]]).neighbours(0, np.array([2.5, 5.0]))
+        [(1.0, 4.0), (4.0, inf)]
         """
         column = self.column(index)
-        below = column.max(where=column <= threshold, initial=-np.inf)
-        return float(below), float(column.min(where=column > threshold, initial=np.inf))
+        below = np.searchsorted(thresholds, column)
+        highest = np.full(len(thresholds) + 1, -np.inf)
+        np.fmax.at(highest, below, column)
+        lowest = np.full(len(thresholds) + 1, np.inf)
+        np.fmin.at(lowest, below, column)
+        up_to, above = np.maximum.accumulate(highest), np.minimum.accumulate(lowest[::-1])[::-1]
+        return list(zip(up_to[:-1].tolist(), above[1:].tolist(), strict=True))
 
     def gaps(self) -> Ints:
         """Return the columns in which values are missing.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import partial
 from math import floor, isfinite
+from operator import is_
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -309,8 +310,8 @@ class Data(Protocol):
     def features(self) -> tuple[Feature, ...]:
         """Name and kind of every column."""
 
-    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
-        """Return the values on either side of a threshold; see `Table.neighbours`."""
+    def neighbours(self, index: int, thresholds: Floats) -> list[tuple[float, float] | None]:
+        """Return the values on either side of ascending thresholds; see `Table.neighbours`."""
 
 
 def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
@@ -333,14 +334,16 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
     """
     features, rules = model.features, model.rules  # type: ignore[attr-defined]
     names = {} if data.features == features else {f.name: j for j, f in enumerate(data.features)}
-    known: dict[tuple[int, float], tuple[float, float] | None] = {}
+    by_feature: dict[int, set[float]] = {}
+    for condition in (c for rule in rules for c in plain_conditions(rule.body) if isinstance(c, NumericCondition)):
+        by_feature.setdefault(condition.feature, {-math.ulp(0.0), 1.0}).add(condition.threshold)
+    known: dict[int, dict[float, tuple[float, float] | None]] = {}
+    for index, thresholds in by_feature.items():
+        place, asked = names[features[index].name] if names else index, np.array(sorted(thresholds))
+        known[index] = dict(zip(asked.tolist(), data.neighbours(place, asked), strict=True))
 
     def gap(condition: NumericCondition) -> tuple[float, float] | None:
-        key = condition.feature, condition.threshold
-        if key not in known:
-            place = names[features[condition.feature].name] if names else condition.feature
-            known[key] = data.neighbours(place, condition.threshold)
-        found, own = known[key], condition.between
+        found, own = known[condition.feature][condition.threshold], condition.between
         if not also or found is None:
             return found
         return None if own is None else (max(own[0], found[0]), min(own[1], found[1]))
@@ -348,11 +351,10 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
     def changed(condition: FeatureCondition) -> FeatureCondition:
         if not isinstance(condition, NumericCondition) or features[condition.feature].is_stepped:
             return condition
-        return replace(condition, between=gap(condition))
+        return NumericCondition(condition.feature, condition.op, condition.threshold, gap(condition))
 
     def is_flag(index: int) -> bool:
-        place = names[features[index].name] if names else index
-        low, high = data.neighbours(place, -math.ulp(0.0)), data.neighbours(place, 1.0)
+        low, high = known[index][-math.ulp(0.0)], known[index][1.0]
         return low is not None and high is not None and (low[0], high[1]) == (-math.inf, math.inf)
 
     bodies = [changed_tests(rule.body, changed) for rule in rules]
@@ -360,7 +362,8 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
     tested = {condition.feature for condition in limits if condition.between == (0.0, 1.0)}
     flags = {index for index in tested if (features[index].flag or not also) and is_flag(index)}
     marked = tuple(replace(f, flag=j in flags) if f.flag or j in flags else f for j, f in enumerate(features))
-    said = (replace(rule, body=body) for rule, body in zip(rules, bodies, strict=True))
+    kept = (all(map(is_, body, rule.body)) for rule, body in zip(rules, bodies, strict=True))
+    said = (r if same else replace(r, body=body) for r, body, same in zip(rules, bodies, kept, strict=True))
     return replace(model, features=marked, rules=tuple(said))  # type: ignore[type-var]
 
 

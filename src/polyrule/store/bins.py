@@ -50,19 +50,18 @@ class Bins:
         found[np.isnan(values)] = len(self.highs)
         return found
 
-    def neighbours(self, threshold: float) -> tuple[float, float] | None:
-        """Return the values on either side of a threshold between two bins, see `Table.neighbours`.
+    def neighbours(self, thresholds: Floats) -> list[tuple[float, float] | None]:
+        """Return the values on either side of thresholds between two bins, see `Table.neighbours`.
 
         Examples
         --------
-        >>> bins = Bins(np.array([1.0, 5.0]), np.array([2.0, 9.0]))
-        >>> bins.neighbours(3.5), bins.neighbours(7.0)
-        ((2.0, 5.0), None)
+        >>> Bins(np.array([1.0, 5.0]), np.array([2.0, 9.0])).neighbours(np.array([3.5, 7.0]))
+        [(2.0, 5.0), None]
         """
-        place = int(np.searchsorted(self.highs, threshold, side="right"))
-        low = float(self.highs[place - 1]) if place else -np.inf
-        high = float(self.lows[place]) if place < len(self) else np.inf
-        return (low, high) if threshold < high else None
+        places = np.searchsorted(self.highs, thresholds, side="right")
+        up_to, above = np.append(-np.inf, self.highs)[places], np.append(self.lows, np.inf)[places]
+        pairs = zip(thresholds.tolist(), up_to.tolist(), above.tolist(), strict=True)
+        return [(low, high) if threshold < high else None for threshold, low, high in pairs]
 
 
 def check_max_bins(max_bins: int) -> int:

@@ -67,9 +67,9 @@ class CodedTable(Table):
         occurring = np.flatnonzero(counts)
         return bins.lows[occurring], bins.highs[occurring], counts[occurring]
 
-    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
-        """Return the values on either side of a threshold between two bins, None within one."""
-        return self.bins[index].neighbours(threshold)
+    def neighbours(self, index: int, thresholds: Floats) -> list[tuple[float, float] | None]:
+        """Return the values on either side of thresholds between two bins, None within one."""
+        return self.bins[index].neighbours(thresholds)
 
     def gaps(self) -> Ints:
         """Return the columns in which values are missing."""

@@ -101,9 +101,9 @@ class Packed:
         with ThreadPoolExecutor(max(1, threads)) as pool:
             return list(pool.map(lambda i, *own: function(blocks[i], *own), range(len(blocks)), *given))
 
-    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
-        """Return the values on either side of a threshold between two bins, None within one."""
-        return self.bins[index].neighbours(threshold)
+    def neighbours(self, index: int, thresholds: Floats) -> list[tuple[float, float] | None]:
+        """Return the values on either side of thresholds between two bins, None within one."""
+        return self.bins[index].neighbours(thresholds)
 
 
 def pack_table(
