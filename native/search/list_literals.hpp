@@ -198,7 +198,7 @@ class LiteralSearch {
         reach = std::max(reach, double(gain) / double(level_.den));
         if (gain < 0 || (*kinds)[v] <= 0) continue;
         const Fraction value = literal_value(form_, literal_counts(label, *kinds, v));
-        better_ = better_ || compare(value, level_) > 0;
+        better_ = better_ || gain > 0;
         hold(k, value, (*kinds)[v], label.label);
       }
       return reach;

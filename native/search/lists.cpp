@@ -34,11 +34,15 @@ void Sizes<Counter>::follow(const Members& members, const Node& node, Count leas
   members.count(fewer ? left : node.rows, members.vectors(), counts.get(), in_classes);
   const Count whole = in_classes ? members.classes().weigh(node.cover.data()) : node.weight;
   const double each = in_classes ? members.classes().most : 1;
+  const Count fewest = each == 1 ? least : static_cast<Count>(double(least) / each * (1 - 1e-12));
+  const auto every = static_cast<Counter>(whole),
+             enough = static_cast<Counter>(std::clamp<Count>(fewest, 0, std::numeric_limits<Counter>::max()));
   all_.resize(size);
   usable_.resize(size);
+  for (std::size_t k = 0; k < size && fewer; ++k) counts[k] = static_cast<Counter>(all_[k] - counts[k]);
   for (std::size_t k = 0; k < size; ++k) {
-    all_[k] = static_cast<Counter>(fewer ? all_[k] - counts[k] : counts[k]);
-    usable_[k] = Count(all_[k]) == whole || double(all_[k]) * each < double(least) ? Counter(0) : all_[k];
+    all_[k] = counts[k];
+    usable_[k] = counts[k] == every || counts[k] < enough ? Counter(0) : counts[k];
   }
   path_id_ = node.path_id;
   cover_ = node.cover;
