@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1024, kSmallest = 128;  // bodies that a thread takes at a time, at most and least
 constexpr std::size_t kLanes = 16;                     // columns that are added at a time
-constexpr double kSomeRows = 1, kManyRows = 8;         // of a word, from which on tables of sums pay
+constexpr double kSomeRows = 1;                        // of a word, from which on tables of sums pay
 constexpr std::size_t kFewBodies = 32;                 // for which no tables of sums are made
 constexpr double kNarrow = 511, kWider = 2047;         // 64 and 16 such numbers fit into 16 bits,
 constexpr std::size_t kMostNarrowRows = std::size_t{1} << 20;  // and so many into 32
@@ -87,31 +87,6 @@ void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, 
   }
 }
 
-// One column, of numbers of any size: the sums of all choices among eight rows.
-void sum_column(const Bodies& bodies, const double* worth, double* out) {
-  double choice[8][256];
-  for (std::size_t body = bodies.first; body < bodies.last; ++body) out[body] = 0;
-  for (const std::size_t word : bodies.used) {
-    const Word rows = bodies.rows[word];
-    for (std::size_t row = 0; row < 64; ++row) {
-      double* sums = choice[row / 8];
-      const std::size_t chosen = std::size_t{1} << row % 8;
-      const double own = rows >> row & 1 ? worth[word * 64 + row] : 0;
-      sums[0] = 0;
-      for (std::size_t others = 0; others < chosen; ++others) sums[chosen + others] = sums[others] + own;
-    }
-    for (std::size_t body = bodies.first; body < bodies.last; ++body) {
-      const Word bits = bodies.covers[body * bodies.words + word] & rows;
-      double even = 0, odd = 0;
-      for (std::size_t eight = 0; eight < 8; eight += 2) {
-        even += choice[eight][bits >> 8 * eight & 255];
-        odd += choice[eight + 1][bits >> (8 * eight + 8) & 255];
-      }
-      out[body] += even + odd;
-    }
-  }
-}
-
 // Four rows at a time, so that the sums are read and written less often.
 POLYRULE_VECTOR_CLONES void add_rows(const double* worth, std::size_t columns, const std::size_t* rows,
                                      std::size_t count, double* out) {
@@ -176,8 +151,7 @@ void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const
   for (std::size_t word = 0; word < words; ++word)
     if (rows[word]) every.used.push_back(word);
   const double rows_each = bodies >= kFewBodies ? rows_of_a_word(every) : 0;
-  const bool column = columns == 1 && rows_each >= kManyRows;
-  const bool table = !column && rows_each >= kSomeRows && words * 64 <= kMostNarrowRows;
+  const bool table = rows_each >= kSomeRows && words * 64 <= kMostNarrowRows;
   const double largest = table ? largest_of(every, worth, columns) : 0;
   const bool narrow = table && largest <= kWider;
   const std::size_t share = std::clamp(bodies / static_cast<std::size_t>(std::max(1, threads)) + 1, kSmallest, kChunk);
@@ -185,8 +159,7 @@ void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const
     Bodies some = every;
     some.first = chunk * share;
     some.last = std::min(bodies, some.first + share);
-    if (column) sum_column(some, worth, out);
-    else if (narrow) sum_narrow(some, worth, columns, largest, out);
+    if (narrow) sum_narrow(some, worth, columns, largest, out);
     else sum_rows(some, worth, columns, out);
   });
 }
