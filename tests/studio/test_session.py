@@ -402,6 +402,29 @@ def test_a_model_waits_for_its_data(session, tmp_path):
     assert other.project.model.rules == model.rules
 
 
+@pytest.mark.parametrize("named", ["file", "benchmark"])
+def test_work_on_a_model_of_some_columns_is_taken_up_and_repeated(tmp_path, named):
+    if named == "file":  # with columns that the model does not know, and more categories
+        (tmp_path / "songs.csv").write_text(songs().replace("jazz", "swing"), encoding="utf-8")
+        origin = Origin.of_file(tmp_path / "songs.csv")
+        (tmp_path / "before.csv").write_text(songs(), encoding="utf-8")
+        data = read(tmp_path / "before.csv", labels=LABELS, drop=["title", "level"])
+    else:
+        origin, data = Origin("benchmark", "emotions"), datasets.load("emotions", drop="last:40")
+    model = polyrule.RuleListClassifier(max_rules=3, teacher=None).fit(data).model_
+    session = Session(tmp_path / "work.studio.json")
+    session.wait_for_data(model)
+    with warnings.catch_warnings(action="ignore"):
+        session.begin(origin)
+        session.change({"step": {"do": "remove", "rule": 0}})
+        again = Session(session.path)
+        again.resume()
+    assert again.bench.train.features == model.features
+    assert again.project.model.rules == session.project.model.rules
+    (tmp_path / "opened.json").write_text(make_file(session, "opened.json"), encoding="utf-8")
+    assert_script_repeats(again)
+
+
 def test_the_rules_of_a_scorecard_are_worked_on_like_others(tmp_path):
     session = learned_session(tmp_path, kind="scorecard", max_rules=2, max_conditions=2)
     bench, ask = session.bench, session.questions

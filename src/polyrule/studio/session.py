@@ -223,6 +223,9 @@ class Session:
             return
         self.intake.restore(about, str(self.path))
         if project.versions:
+            first = project.versions[0]
+            if first.step.get("do") == "open":  # this model said what the columns and labels are
+                self._given = first.model
             self._read(self.intake.setup)
             for version in project.versions:
                 self.examples().check(version.model)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Ints
-from polyrule.data import Dataset, read
+from polyrule.data import Dataset, read, to_table
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
@@ -202,7 +202,8 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     """Read the data with everything that is said about it."""
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
-        return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
+        data = load_benchmark(name, part=part or None)  # type: ignore[arg-type]
+        return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
     given = {} if features is None else {"features": features}
     with _shown_as(origin):
         return read(origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **given)
