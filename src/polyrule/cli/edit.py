@@ -20,7 +20,7 @@ from polyrule.cli.arguments import (
     load_model,
     model_argument,
 )
-from polyrule.cli.command import SETTINGS, Command, Group, json_option, output_option
+from polyrule.cli.command import SETTINGS, Command, Group, json_option, model_output_option
 from polyrule.cli.output import cannot_write, fit, note, plural, print_json, warn
 from polyrule.errors import OptionError
 
@@ -56,7 +56,7 @@ def editing(
             _store(stored, function(stored, **given), model, output, as_json)
 
         run.__doc__ = function.__doc__
-        output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
+        model_output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
         run.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
         return edit.command(name, cls=Command, **settings)(model_argument(run))
 

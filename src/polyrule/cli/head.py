@@ -78,7 +78,7 @@ def head(
     if found is None:
         raise DataError("there is no head: no label is ever predicted rightly on the covered examples")
     if as_json:
-        print_json(_record(found, called))
+        print_json(_record(found, called), output)
         return
     if (format_ or ("svg" if output and output.suffix == ".svg" else "text")) == "svg":
         assert found.trace is not None
