@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array, Floats
+from polyrule.arrays import Array
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
@@ -35,27 +35,23 @@ class Pieces:
     read: Callable[[Sequence[Feature] | None], Iterator[Dataset]]
     identity: Callable[[], Any] = lambda: None
 
-
-#: What a piece is called in messages, its features and its labels.
-Described = tuple[str, Sequence[Feature], tuple[str, ...]]
-
-
-def agreed(pieces: Iterable[Described]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
-    """Return features and labels that hold for all pieces, categories of all of them in order."""
-    features: list[Feature] = []
-    labels: tuple[str, ...] | None = None
-    for name, found, label_names in pieces:
+    def settle(self, look: Callable[[Dataset], None]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
+        """Find features and labels that hold for all pieces (categories of all of them, in order), and show each."""
+        features: list[Feature] = []
+        labels: tuple[str, ...] | None = None
+        for piece in self.read(None):
+            look(piece)
+            if labels is None:
+                features, labels = list(piece.features), piece.label_names
+                continue
+            if piece.label_names != labels:
+                raise DataError(f"{piece.name}: its labels are not those of the first piece; pack files of one kind")
+            features = join_features(features, piece.features, piece.name)
         if labels is None:
-            features, labels = list(found), label_names
-            continue
-        if label_names != labels:
-            raise DataError(f"{name}: its labels are not those of the first piece; pack data of one kind")
-        features = join_features(features, found, name)
-    if labels is None:
-        raise DataError("there are no rows to pack")
-    if not features or not labels:
-        raise DataError(f"there are no {'labels' if features else 'features'} to pack")
-    return tuple(features), labels
+            raise DataError("there are no rows to pack")
+        if not features or not labels:
+            raise DataError(f"there are no {'labels' if features else 'features'} to pack")
+        return tuple(features), labels
 
 
 def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str) -> list[Feature]:
@@ -85,24 +81,6 @@ def _joined(left: Feature, right: Feature, where: str) -> Feature:
             "rows the same ordered categories"
         )
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
-
-
-def numbers(piece: Dataset) -> list[Floats]:
-    """Return the columns that are cut into bins; those of categories are empty."""
-    none = np.zeros(0)
-    return [none if feature.is_nominal else piece.X.column(j) for j, feature in enumerate(piece.features)]
-
-
-def are_whole(weights: Floats, most: int) -> bool:
-    """Whether weights are whole numbers from 0 to `most`."""
-    return bool(((weights >= 0) & (weights <= most) & (weights == np.floor(weights))).all())
-
-
-def of_positive_weight(piece: Dataset) -> Dataset:
-    """Leave out examples of weight 0, as a fit does."""
-    if piece.weights is None or (piece.weights > 0).all():
-        return piece
-    return piece[piece.weights > 0]
 
 
 def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = None, **options: Any) -> Pieces:
