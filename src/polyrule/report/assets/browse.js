@@ -2,6 +2,12 @@
 
 const PAGE = 40;
 
+app.showRulesOf = (label) => {
+  drawer.close();
+  app.filter = { ...noFilter(), label: String(label), ...(app.filter ? { view: app.filter.view } : {}) };
+  go("rules", true);
+};
+
 function browse() {
   const chosen = model();
   const filter = (app.filter ??= noFilter());

@@ -99,6 +99,7 @@ function coverage(number) {
 }
 
 function coveredExamples(number) {
+  if (app.showCovered) return el("p", {}, button("Show the examples it covers", () => app.showCovered(number)));
   if (!examples.count)
     return note("This report carries no examples; build it with data to see whom the rule covers.");
   const found = coverage(number);

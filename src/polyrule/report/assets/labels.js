@@ -102,15 +102,7 @@ function openLabel(label) {
     deciderTable(label),
     data.parts.length > 0 && confusedWith(label),
     labelEdges(label),
-    el(
-      "p",
-      {},
-      button("Show these rules", () => {
-        drawer.close();
-        app.filter = { ...noFilter(), label: String(label), ...(app.filter ? { view: app.filter.view } : {}) };
-        go("rules", true);
-      }),
-    ),
+    app.showRulesOf && el("p", {}, button("Show these rules", () => app.showRulesOf(label))),
   );
 }
 

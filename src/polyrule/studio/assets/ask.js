@@ -17,9 +17,15 @@ function showRows(wanted) {
   go("ask", true);
 }
 
+app.showCovered = (number) => {
+  drawer.close();
+  showRows({ filter: "rule", rule: String(number) });
+};
+
 function askSection() {
   const asked = (studio.asked ??= { part: "0", filter: "wrong", label: "", rule: "", start: 0 });
   if (Number(asked.rule) >= model().rules.length) asked.rule = "";
+  if (Number(asked.label) >= data.labels.length) asked.label = ""; // of another table
   const chosen = new Set();
   const rows = el("div", {});
   const answers = el("div", { class: "grid" });

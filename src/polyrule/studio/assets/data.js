@@ -246,6 +246,7 @@ function extraOf(column, plan, redraw) {
     if (value) map.set(column.name, value);
     else map.delete(column.name);
     if (column.odd && value === "date") plan.dates ||= DATES[0][0];
+    if (value === "ordinal" && !plan.orders.has(column.name)) plan.orders.set(column.name, order.value);
     if (redrawn) redraw();
   };
   const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });
