@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes
+from polyrule.arrays import Bytes
 from polyrule.data import Dataset, Feature, Table, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
-from polyrule.data.labels import UNKNOWN, LabelMatrix, arrange_labels, dense_labels
+from polyrule.data.labels import LabelMatrix, arrange_labels, dense_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 from polyrule.model.narrowing import names_in_rules
 from polyrule.model.rule_model import labelled
+from polyrule.report.tally import Covers
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,39 +29,41 @@ class Part:
 
     key: str  # one of "train", "test"
     title: str  # what the page calls them
-    name: str  # name of the data set
-    table: Table
-    truth: Bytes  # shape (examples, labels); 0, 1, or 2 where a label is unknown
-    row_ids: tuple[str, ...] | None = None
-    weighted: bool = False  # whether the data came with weights; the report counts examples, and then says so
+    data: Dataset  # with the features and labels of the models
     unseen: bool = False  # whether no model was learned from these examples
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.data)
 
     def entry(self) -> dict[str, Any]:
         """What every page says about these examples."""
-        told = {"key": self.key, "title": self.title, "name": self.name}
+        told = {"key": self.key, "title": self.title, "name": self.data.name}
         return told | {"examples": len(self), "unseen": self.unseen}
 
     @property
-    def present(self) -> Bytes:
-        """1 where a label is known to be present, shape (examples, labels)."""
-        return np.asarray(self.truth == 1, dtype=np.uint8)
+    def table(self) -> Table:
+        """The features."""
+        return self.data.X
+
+    @cached_property
+    def truth(self) -> Bytes:
+        """The labels, shape (examples, labels); 0, 1, or 2 where one is unknown."""
+        return dense_labels(self.data.Y)
+
+    @cached_property
+    def covers(self) -> Covers:
+        """The examples as bits, and which satisfy what."""
+        return Covers(self.table, self.truth)
 
     @property
-    def known(self) -> Bools:
-        """Where labels are known, shape (examples, labels)."""
-        return np.asarray(self.truth != UNKNOWN)
+    def weighted(self) -> bool:
+        """Whether the data came with weights; pages count examples, and then say so."""
+        return self.data.weights is not None
 
     @property
     def answers(self) -> LabelMatrix:
         """The truth in the form in which scores know unknown labels."""
         return LabelMatrix.of(self.truth, None)
-
-    def dataset(self, label_names: tuple[str, ...]) -> Dataset:
-        """Return the examples as the models see them."""
-        return Dataset(self.table, self.truth, label_names, name=self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,12 +195,5 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
     truth = data.Y
     if data.label_names != model.label_names:
         truth = arrange_labels(truth, data.label_names, model.label_names).check(data.name, "which is left out").Y
-    return Part(
-        key,
-        title,
-        data.name,
-        to_table(data.X, model.features),
-        dense_labels(truth),
-        data.row_ids,
-        data.weights is not None,
-    )
+    X = to_table(data.X, model.features)
+    return Part(key, title, replace(data, X=X, Y=dense_labels(truth), label_names=model.label_names))

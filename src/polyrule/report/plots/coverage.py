@@ -10,7 +10,7 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
-from polyrule.report.tally import Covers, Tally, tally
+from polyrule.report.tally import Tally, tally
 
 
 def run_one(model: Any, data: Any) -> tuple[RuleList, Tally, int]:
@@ -21,7 +21,7 @@ def run_one(model: Any, data: Any) -> tuple[RuleList, Tally, int]:
     if not inputs.parts:
         raise OptionError("this plot needs data")
     part = inputs.parts[0]
-    return inputs.models[0], tally(inputs.models[0], Covers(part.table, part.truth)), len(part)
+    return inputs.models[0], tally(inputs.models[0], part.covers), len(part)
 
 
 @dataclass(frozen=True, eq=False)
