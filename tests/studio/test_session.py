@@ -195,6 +195,22 @@ def test_a_second_file_is_held_out(tmp_path):
     assert [len(part) for part in again.bench.parts] == [120, 40]
 
 
+def test_a_second_file_counts_when_it_has_been_read(session, tmp_path):
+    (tmp_path / "later.csv").write_text(songs(40, seed=3), encoding="utf-8")
+    before = session.script()
+    session.take(Origin.of_file(tmp_path / "later.csv"), "test")
+    assert session.columns()["second"] == "later.csv"
+    assert session.script() == before  # what was learned was not measured on it
+    session.change({"step": {"do": "remove", "rule": 0}})
+    again = Session(session.path)
+    again.resume()
+    assert [len(part) for part in again.bench.parts] == [len(part) for part in session.bench.parts]
+    session.prepare({"labels": LABELS, "identifier": "title"})
+    assert [len(part) for part in session.bench.parts] == [240, 40]
+    learn(session, max_rules=1)
+    assert "test = read('later.csv'" in session.script()
+
+
 def test_names_of_dropped_files_lead_nowhere():
     assert file_ending("../../../etc/passwd") == ""
     assert file_ending("x.csv/../../y.TSV.gz") == ".tsv.gz"

@@ -30,15 +30,15 @@ R = TypeVar("R")
 
 
 class Intake:
-    """What is known about the data before it can be learned from.
+    """What is known about the data: the files, what is said about their columns, the columns as they were first seen.
 
-    The file to learn from, and a second one where the held-out part has its own; what is said about the columns by now,
-    and the columns as they were first seen.
+    A second file may be given for the held-out part while others are at work; `read` says that it now is.
     """
 
     def __init__(self) -> None:
         self.origin: Origin | None = None
-        self.test_origin: Origin | None = None
+        self.test_origin: Origin | None = None  # of the held-out examples at work, where they have a file of their own
+        self.second: Origin | None = None  # the same, for the examples that are read next
         self.setup = Setup()
         self.looked: Look | None = None
         self._described: dict[tuple[int, str], dict[str, Any]] = {}  # of the file at hand; a million rows take seconds
@@ -52,13 +52,17 @@ class Intake:
         """Look at a file; it replaces whatever was there before."""
         self.origin, self.looked = _quiet(lambda: first_look(origin))
         self.setup, self._described = self.looked.setup, {}
-        self.test_origin = None if test is None else self._same_sheet(test)
+        self.second = self.test_origin = None if test is None else self._same_sheet(test)
+
+    def read(self, setup: Setup) -> None:
+        """Remember how the examples at work were read."""
+        self.setup, self.test_origin = setup, self.second
 
     def hold_out(self, origin: Origin) -> None:
         """Take the held-out part from a second file."""
         if self.looked is None:
             raise OptionError("drop the data to learn from first, then the held-out data")
-        self.test_origin = self._same_sheet(origin)
+        self.second = self._same_sheet(origin)
 
     def _same_sheet(self, origin: Origin) -> Origin:
         """Return another file with the sheet that was chosen in the first; where it has no such one, its first."""
@@ -74,7 +78,7 @@ class Intake:
         asked = max(0, start), find
         if asked not in self._described:
             self._described = {asked: describe_columns(self.looked, *asked)}
-        said = {"setup": self.setup.to_json(), "second": _called(self.test_origin), "file": _called(self.origin)}
+        said = {"setup": self.setup.to_json(), "second": _called(self.second), "file": _called(self.origin)}
         return self._described[asked] | said | {"sheets": sheets, "sheet": self.origin.sheet if self.origin else ""}
 
     def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
@@ -82,7 +86,7 @@ class Intake:
 
         Returns what is said about the columns, completed by the model, and both parts.
         """
-        origin, second = self.origin, self.test_origin
+        origin, second = self.origin, self.second
         if origin is None:
             raise OptionError("there is no data yet")
         if model is not None and not (setup.reading.get("labels") or setup.reading.get("tags")):
@@ -97,7 +101,7 @@ class Intake:
 
     def fresh(self, origin: Origin, train: Dataset) -> Dataset:
         """Read examples from a file that is neither learned from nor looked at while rules are changed."""
-        used = {one.digest for one in (self.origin, self.test_origin) if one is not None}
+        used = {one.digest for one in (self.origin, self.test_origin, self.second) if one is not None}
         if origin.digest in used:
             raise OptionError(f"{origin.name} is in use here already; a last word needs examples that nobody has seen")
         chosen = self._same_sheet(origin)
@@ -106,7 +110,7 @@ class Intake:
 
     def forget_files(self, folder: Path) -> None:
         """Remove dropped tables that are not, or no longer, in use."""
-        used = {origin.path for origin in (self.origin, self.test_origin) if origin is not None}
+        used = {origin.path for origin in (self.origin, self.test_origin, self.second) if origin is not None}
         for path in folder.iterdir():
             if str(path) not in used and not path.name.startswith("."):
                 path.unlink(missing_ok=True)

@@ -68,7 +68,7 @@ class Session:
         sheet, intake = Node(value, "sheet").fields(("sheet",))["sheet"].text(), self.intake
         if intake.origin is None or intake.looked is None or sheet not in intake.looked.sheets:
             raise OptionError("there is no such sheet")
-        test = intake.test_origin
+        test = intake.second
         found = self.take(replace(intake.origin, sheet=sheet))
         return found if test is None else self.take(test, "test")
 
@@ -94,7 +94,7 @@ class Session:
         """Read the examples; where that fails everything stays as it was."""
         said, train, test = self.intake.examples(setup, self._given)
         self.bring(train, test, self._given)
-        self.intake.setup = said
+        self.intake.read(said)
 
     def bring(self, train: Dataset, test: Dataset, model: Any = None) -> None:
         """Begin to work on these examples, with a model where there is one."""
