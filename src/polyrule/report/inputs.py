@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def _named(models: Any) -> list[tuple[str, Any]]:
         pairs = [(_default_name(given), _model(given)) for given in (models if several else [models])]
     if not pairs:
         raise OptionError("a report needs at least one model")
-    return _distinct(pairs)
+    return list(zip(distinct(name for name, _ in pairs), (model for _, model in pairs), strict=True))
 
 
 def _is_model(given: Any) -> bool:
@@ -172,14 +173,17 @@ def _default_name(given: Any) -> str:
     return " ".join([kind, *words] if kind else words) or "model"
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Number names that occur twice, so that every model can be told from the others."""
-    taken: dict[str, int] = {}
-    named = []
-    for name, model in pairs:
-        taken[name] = taken.get(name, 0) + 1
-        named.append((name if taken[name] == 1 else f"{name} ({taken[name]})", model))
-    return named
+def distinct(names: Iterable[str]) -> list[str]:
+    """Number names that occur twice, so that every model can be told from the others.
+
+    >>> distinct(["a", "b", "a", "a (2)"])
+    ['a', 'b', 'a (2)', 'a (2) (2)']
+    """
+    taken: list[str] = []
+    for name in names:
+        numbered = chain([name], (f"{name} ({number})" for number in count(2)))
+        taken.append(next(one for one in numbered if one not in taken))
+    return taken
 
 
 def _part(key: str, title: str, data: Any, model: Any) -> Part:
