@@ -34,17 +34,7 @@ function labelsSection() {
   show();
   return [
     el("h2", { tabindex: "-1" }, "Labels"),
-    el(
-      "form",
-      {
-        class: "filters",
-        role: "search",
-        "aria-label": "Find labels",
-        on: { submit: (event) => event.preventDefault() },
-      },
-      field("Find", find),
-      field("Order", order),
-    ),
+    searchForm("Find labels", field("Find", find), field("Order", order)),
     box,
     graphSection(),
     data.labels.length <= 40 && data.parts.length > 0 && confusionMatrix(),

@@ -178,8 +178,7 @@ function moreColumns(box, seen) {
   return el(
     "p",
     { class: "row" },
-    button("Earlier columns", to(Math.max(0, seen.start - 200)), { disabled: seen.start === 0 }),
-    button("Later columns", to(end), { disabled: end >= seen.found }),
+    pager(seen.start, end, seen.found, 200, " columns", to),
     el("span", { class: "soft" }, `${whole(seen.start + 1)} to ${whole(end)} of ${whole(seen.found)}`),
   );
 }
@@ -200,14 +199,12 @@ function columnRow(column, plan, changed, rows) {
   part.setAttribute("aria-label", `Use ${column.shown} as`);
   const drawExtra = () => fill(extra, extraOf(column, plan, drawExtra));
   drawExtra();
-  return el(
-    "tr",
-    {},
-    el("th", { scope: "row" }, breakable(column.shown)),
-    el("td", {}, histogram(column) ?? "", el("span", { class: "soft" }, valuesText(column))),
-    el("td", {}, KINDS[column.kind]),
+  return rowOf(
+    breakable(column.shown),
+    [histogram(column) ?? "", el("span", { class: "soft" }, valuesText(column))],
+    KINDS[column.kind],
     el("td", { class: "number" }, column.histogram.missing ? `${whole(column.histogram.missing)} (${percent(column.histogram.missing / Math.max(1, studio.columns.examples))})` : "none"),
-    el("td", {}, part, extra),
+    [part, extra],
   );
 }
 
