@@ -116,6 +116,10 @@ def test_ordered_categories_may_stand_among_columns_that_are_not_shown(visit, em
     page.locator(".columns-table tbody tr:only-child").wait_for()
     page.get_by_role("button", name="Set a part aside and go on").click()
     in_section(page, "learn")
+    section = go(page, "Data", "data")
+    section.locator(".columns-table").wait_for()
+    assert section.get_by_label("Find columns").input_value() == "calm"
+    assert section.locator(".columns-table tbody tr").count() == 1  # as searched for
     assert empty.session.intake.setup.reading["ordinal"] == {"genre": ["folk", "jazz", "rock"]}
 
 

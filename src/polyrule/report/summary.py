@@ -207,10 +207,10 @@ def _info(info: dict[str, Any]) -> dict[str, Any]:
 
 def _fit_warnings(model: Any, inputs: Inputs) -> list[str]:
     reasons = {
-        "time_limit": "Learning ended at its time limit; the list may be incomplete.",
-        "interrupted": "Learning was interrupted; the list holds the rules found until then.",
+        "time_limit": "Learning ended at its time limit; the model may be incomplete.",
+        "interrupted": "Learning was interrupted; the model holds the rules found until then.",
         "max_rules": "Learning ended at the largest number of rules allowed.",
-        "callback": "Learning was ended by a callback; the list may be incomplete.",
+        "callback": "Learning was ended by a callback; the model may be incomplete.",
     }
     found = [reasons[model.info["stopped"]]] if model.info.get("stopped") in reasons else []
     part = inputs.parts[0] if inputs.parts else None

@@ -72,6 +72,7 @@ const send = trying(async (file, part, then) => {
 
 async function taken(found, part) {
   studio.columns = found;
+  studio.findColumn = "";
   if (part === "train") studio.plan = null;
   await begin();
   app.section = "data";
@@ -80,7 +81,7 @@ async function taken(found, part) {
 }
 
 const drawColumns = trying(async (box) => {
-  studio.columns ??= await look("columns");
+  studio.columns ??= await lookForColumns(0);
   const seen = studio.columns;
   const plan = (studio.plan ??= planOf(seen));
   const status = el("p", { class: "soft", role: "status" });
@@ -116,6 +117,9 @@ const drawColumns = trying(async (box) => {
   );
 });
 
+// The columns from one on, of those whose name is searched for.
+const lookForColumns = (start) => look(`columns?start=${start}&find=${encodeURIComponent(studio.findColumn ?? "")}`);
+
 function sheetChooser(seen) {
   const confirm = el("div", {});
   const control = select(seen.sheets, seen.sheet, (sheet) => {
@@ -147,7 +151,7 @@ function columnTools(box, plan) {
     on: {
       change: trying(async () => {
         studio.findColumn = find.value;
-        studio.columns = await look(`columns?find=${encodeURIComponent(find.value)}`);
+        studio.columns = await lookForColumns(0);
         drawColumns(box);
       }),
     },
@@ -171,7 +175,7 @@ function columnTools(box, plan) {
 function moreColumns(box, seen) {
   const to = (start) =>
     trying(async () => {
-      studio.columns = await look(`columns?start=${start}&find=${encodeURIComponent(studio.findColumn ?? "")}`);
+      studio.columns = await lookForColumns(start);
       drawColumns(box);
     });
   const end = seen.start + seen.columns.length;
