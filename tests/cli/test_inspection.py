@@ -61,12 +61,15 @@ def test_what_is_printed_goes_to_the_file_that_is_asked_for(trained, tmp_path):
         ("show", trained, "--stats"),
         ("show", trained, "--stats", "--json"),
         ("export", trained, "--to", "sql", "--json"),
-        ("head", "10 01", "--json"),
     ):
         expected = ok(*words)
         assert ok(*words, "-o", "-") == expected
         assert ok(*words, "-o", target) == ""
         assert target.read_text() == expected
+    found = ok("head", "10 01", "--json")
+    assert ok("head", "10 01", "--json", "-o", "-") == found
+    assert ok("head", "10 01", "--json", "-o", target) == found  # the tree goes to the file
+    assert target.read_text() == ok("head", "10 01")
 
 
 @pytest.mark.parametrize("words", [("show",), ("export", "--to", "sql")])
