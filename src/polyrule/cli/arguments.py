@@ -70,9 +70,9 @@ def reading_names(command: click.Command) -> list[str]:
     return [str(param.name) for param in command.params if getattr(param, "section", "") == SECTION]
 
 
-def data_argument(name: str = "data", **extra: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument DATA: a file, ``-`` for standard input, or a benchmark data set such as ``emotions:train``."""
-    return click.argument(name, metavar=name.upper(), shell_complete=complete_data, **extra)
+    return click.argument("data", metavar="DATA", shell_complete=complete_data)(function)
 
 
 def model_argument(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -197,7 +197,7 @@ def text(stored: Any, file: Any) -> Any:
 
 
 @editing("recount")
-@data_argument()
+@data_argument
 @data_options
 def recount(stored: Any, data: str, **reading: Any) -> Any:
     r"""Count what every rule does on DATA, and store that instead of the counts from learning.
@@ -225,7 +225,7 @@ def weigh(stored: Any, number: int, label: str, weight: float) -> Any:
 
 
 @editing("refit", _load_ensemble)
-@data_argument()
+@data_argument
 @click.option("--keep", type=int, multiple=True, metavar="N", help="A rule whose weights must stay; may be repeated.")
 @click.option("--ridge", type=float, help="Penalty on squared weights [the one that learning chose].")
 @data_options
@@ -241,7 +241,7 @@ def refit(stored: Any, data: str, keep: tuple[int, ...], ridge: float | None, **
 
 
 @editing("decide", _load_ensemble)
-@data_argument()
+@data_argument
 @click.option(
     "--decision",
     metavar="KIND",

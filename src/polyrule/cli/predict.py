@@ -154,7 +154,7 @@ def _parquet(stream: Any, names: Sequence[str], scores: bool, beside: Sequence[s
 
 @command("predict")
 @model_argument
-@data_argument()
+@data_argument
 @output_option("Where to write [standard output].")
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
 @click.option(

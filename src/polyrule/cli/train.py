@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @command("train")
-@data_argument()
+@data_argument
 @model_output_option("Where to write the model.")
 @click.option("--test", "test_data", metavar="DATA", help="Score the model on this data.")
 @click.option("--cv", "folds", type=click.IntRange(min=2), metavar="K", help="Also cross-validate with K folds.")

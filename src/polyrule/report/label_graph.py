@@ -20,6 +20,8 @@ from polyrule.model.rule import LabelCondition, Rule
 
 #: edges kept; a list with very large heads would otherwise draw every pair of labels
 MOST_EDGES = 400
+#: how often the force-directed placement moves all labels
+ROUNDS = 150
 
 
 @dataclass(slots=True)
@@ -99,7 +101,7 @@ def _rules_with(matrix: Any, column: int) -> Any:
     return matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
 
 
-def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> Floats:
+def layout(labels: int, pairs: Iterable[tuple[int, int]]) -> Floats:
     """Place labels in the unit square: linked ones near each other, all of them apart.
 
     A force-directed placement that starts from a circle and uses no random numbers, so that the same model always gives
@@ -115,14 +117,14 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> 
     if labels < 2:
         return np.full((labels, 2), 0.5)
     ideal = 1.6 / np.sqrt(labels)
-    for step in range(rounds):
+    for step in range(ROUNDS):
         gap = place[:, None, :] - place[None, :, :]
         distance = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-6)
         push = ideal**2 / distance**2 - linked * distance / ideal
         np.fill_diagonal(push, 0)
         force = (gap * push[:, :, None]).sum(axis=1) - 2.0 * place  # a pull to the middle keeps loose labels in view
         length = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
-        place = place + force / length * np.minimum(length, 0.15 * (1 - step / rounds))
+        place = place + force / length * np.minimum(length, 0.15 * (1 - step / ROUNDS))
     low, high = place.min(axis=0), place.max(axis=0)
     scaled: Floats = (place - low) / np.maximum(high - low, 1e-9)
     return scaled

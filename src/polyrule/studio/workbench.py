@@ -67,7 +67,7 @@ class Workbench:
             del self._tallies[next(iter(self._tallies))]
         return found
 
-    def view(self, model: Any, notes: Any, name: str = "model", graph: bool = False) -> dict[str, Any]:
+    def view(self, model: Any, notes: Any, graph: bool = False) -> dict[str, Any]:
         """Return a model with its counts as the page's modules read it; see `polyrule.report.summary`."""
         runs = self.tallies(model)
         used = used_features(model.rules)
@@ -77,7 +77,7 @@ class Workbench:
             text = said(model, index)
             rule |= {"text": text, "note": dict(notes.get(text, {}))}
         entry |= {
-            "name": name,
+            "name": "model",
             "info": {"options": model.info.get("options", {}) if isinstance(model.info.get("options"), dict) else {}},
             "parts": [
                 {"scores": _rounded(run.scores)} | scoring.about_labels(part, run, confused=graph)
@@ -150,9 +150,9 @@ class Workbench:
             return np.asarray(run.fired[rule] & wrong)
         return part.every
 
-    def rows(self, model: Any, at: int, words: Words, start: int = 0, most: int = MOST_ROWS) -> dict[str, Any]:
+    def rows(self, model: Any, at: int, words: Words, start: int) -> dict[str, Any]:
         """Return a few of the chosen examples as the page's modules read them, and how many there are."""
-        chosen, total = first(words, len(self.parts[at]), start, most)
+        chosen, total = first(words, len(self.parts[at]), start, MOST_ROWS)
         places = [np.array(chosen if number == at else [], dtype=np.int64) for number in range(len(self.parts))]
         used = used_features(model.rules)
         return {"examples": chosen_examples(self.parts, places, used), "total": total, "start": start}
