@@ -72,6 +72,14 @@ def test_what_is_printed_goes_to_the_file_that_is_asked_for(trained, tmp_path):
     assert target.read_text() == ok("head", "10 01")
 
 
+def test_data_is_not_written_over_by_the_model_it_changes(trained, songs, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_bytes(songs.read_bytes())
+    done = run("edit", "recount", trained, data, "-o", data)
+    assert (done.exit_code, "is read by this command" in done.stderr) == (1, True)
+    assert data.read_bytes() == songs.read_bytes()
+
+
 @pytest.mark.parametrize("words", [("show",), ("export", "--to", "sql")])
 def test_a_model_is_not_written_over_by_what_is_made_of_it(words, trained):
     before = trained.read_bytes()

@@ -35,6 +35,7 @@ def test_what_is_not_there_is_said(tmp_path, monkeypatch, words, told):
         (["songs.csv", "--data", "songs.csv"], "--data is the data of a MODEL"),
         (["--data", "songs.csv"], "--data is the data of a MODEL"),
         (["--test", "songs.csv"], "--test needs DATA, too"),
+        (["songs.csv", "--jobs", "0"], "--jobs must not be 0; -1 takes all processors"),
         (["begun.studio.json", "--data", "songs.csv"], "--data is the data of a MODEL"),
         (["begun.studio.json", "--test", "other.csv"], "holds out a part of its data, not other.csv; give --project"),
         (["other.csv", "--project", "begun.studio.json"], "is about songs.csv, not other.csv; give --project"),

@@ -21,7 +21,7 @@ from polyrule.cli.arguments import (
     model_argument,
 )
 from polyrule.cli.command import SETTINGS, Command, Group, json_option, model_output_option
-from polyrule.cli.output import cannot_write, fit, note, plural, print_json, warn
+from polyrule.cli.output import cannot_write, check_place, fit, note, plural, print_json, warn
 from polyrule.errors import OptionError
 
 
@@ -52,6 +52,7 @@ def editing(
 
     def make(function: Callable[..., Any]) -> click.Command:
         def run(model: Path, output: Path | None, as_json: bool, **given: Any) -> None:
+            check_place(output, given.get("data"))
             stored = load(model)
             _store(stored, function(stored, **given), model, output, as_json)
 

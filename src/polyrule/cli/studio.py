@@ -60,6 +60,8 @@ def studio(
         raise OptionError(
             f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'
         ) from problem
+    if jobs == 0:
+        raise OptionError("--jobs must not be 0; -1 takes all processors")
     kind = _kind(what)
     path = _project_path(kind, what, project)
     check_place(path)
