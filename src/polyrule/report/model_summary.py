@@ -99,15 +99,9 @@ def curve_entry(model: RuleList | RuleEnsemble, result: Tally) -> dict[str, Any]
     """How a list came to its predictions on one part; an ensemble has no order to follow."""
     if not isinstance(model, RuleList):
         return {}
-    steps = curve(model, result)
-    shares = {
-        "set": steps.set_share,
-        "micro_f1": steps.micro_f1,
-        "hamming_accuracy": steps.hamming_accuracy,
-        "subset_accuracy": steps.subset_accuracy,
-    }
-    rounded = {name: [round(float(value), 5) for value in values] for name, values in shares.items()}
-    return {"curve": rounded | {"open": steps.open_examples.tolist()}}
+    names = {"set_share": "set", "open_examples": "open"}
+    points = vars(curve(model, result)).items()
+    return {"curve": {names.get(name, name): np.round(values, 5).tolist() for name, values in points}}
 
 
 def warnings(model: RuleList | RuleEnsemble, runs: Sequence[Tally], parts: Sequence[Part]) -> list[str]:

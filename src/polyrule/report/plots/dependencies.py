@@ -7,6 +7,7 @@ from typing import Any
 
 from polyrule.arrays import Floats
 from polyrule.data.results import make_frame
+from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes
 from polyrule.report.inputs import read_inputs
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout
@@ -44,6 +45,8 @@ class LabelGraph:
     def of(cls, model: Any) -> LabelGraph:
         """Read the dependencies from a model, given as in `polyrule.report.build`."""
         inputs = read_inputs(model)
+        if len(inputs.models) != 1:
+            raise OptionError("this plot is about one model")
         return cls(inputs.label_names, tuple(label_edges(signed_rules(inputs.models[0]))))
 
     def frame(self) -> Any:
