@@ -441,6 +441,23 @@ def test_work_on_a_model_of_some_columns_is_taken_up_and_repeated(tmp_path, name
     assert_script_repeats(again)
 
 
+def test_a_model_remembers_how_its_data_is_written(tmp_path):
+    moods = [["calm"], ["loud", "calm"], [], ["loud"]]
+    rows = [f"song {n},{n % 4 + n / 100},{'; '.join(moods[n % 4])}" for n in range(60)]
+    (tmp_path / "songs.csv").write_text("\n".join(["title,size,moods", *rows]), encoding="utf-8")
+    data = read(tmp_path / "songs.csv", tags="moods", identifier="title")
+    model = polyrule.RuleListClassifier(max_rules=3, teacher=None).fit(data.X, data.Y[:, ::-1]).model_
+    assert model.label_names == ("loud", "calm")
+    model.info.update(reading={"tags": "moods", "missing": ["?"]}, id_column="title")
+    session = Session(tmp_path / "work.studio.json")
+    session.wait_for_data(model)
+    session.take(Origin.of_file(tmp_path / "songs.csv"))
+    assert session.bench.train.row_ids[0].startswith("song ")
+    session.change({"step": {"do": "remove", "rule": 0}})
+    (tmp_path / "opened.json").write_text(make_file(session, "opened.json"), encoding="utf-8")
+    assert_script_repeats(session)
+
+
 def test_the_rules_of_a_scorecard_are_worked_on_like_others(tmp_path):
     session = learned_session(tmp_path, kind="scorecard", max_rules=2, max_conditions=2)
     bench, ask = session.bench, session.questions

@@ -14,6 +14,7 @@ from polyrule.model.files import Node
 from polyrule.names import visible
 from polyrule.studio.column_summary import describe_columns
 from polyrule.studio.setup import (
+    READING,
     Look,
     Origin,
     Setup,
@@ -89,8 +90,9 @@ class Intake:
         origin, second = self.origin, self.second
         if origin is None:
             raise OptionError("there is no data yet")
-        if model is not None and not (setup.reading.get("labels") or setup.reading.get("tags")):
-            setup = replace(setup, reading=setup.reading | {"labels": list(model.label_names)})
+        if model is not None and not setup.reading.get("labels"):
+            known = {} if setup.reading.get("tags") else self._remembered(model)
+            setup = replace(setup, reading=known | setup.reading | {"labels": list(model.label_names)})
         features = None if model is None else model.features
         data = numbered(_quiet(lambda: load(origin, setup, features)))
         check_learnable(data)
@@ -98,6 +100,12 @@ class Intake:
             return setup, *_quiet(lambda: split(data, setup))
         test = numbered(_quiet(lambda: load(second, setup, data.features)))
         return setup, data, aligned(test, data.label_names)
+
+    def _remembered(self, model: Any) -> dict[str, Any]:
+        """What a model knows of how its data was written, as far as it can be said on the page."""
+        known = {name: value for name, value in model.info.get("reading", {}).items() if name in READING}
+        name = model.info.get("id_column")
+        return known | ({"identifier": name} if self.looked and name in self.looked.data.feature_names else {})
 
     def fresh(self, origin: Origin, train: Dataset) -> Dataset:
         """Read examples from a file that is neither learned from nor looked at while rules are changed."""

@@ -62,8 +62,8 @@ class Setup:
     @classmethod
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
-        members = Node(value, "setup").fields((), (*_READING, "monotone", "share", "seed"))
-        reading = {name: said for name, read in _READING.items() if (said := members[name].maybe(read))}
+        members = Node(value, "setup").fields((), (*READING, "monotone", "share", "seed"))
+        reading = {name: said for name, read in READING.items() if (said := members[name].maybe(read))}
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
         directions = members["monotone"].maybe(Node.mapping) or {}
@@ -84,7 +84,7 @@ def _texts(node: Node) -> list[str]:
 
 
 #: how the page says each option of `polyrule.data.read`; what is empty is left to its default
-_READING: dict[str, Callable[[Node], Any]] = {
+READING: dict[str, Callable[[Node], Any]] = {
     **dict.fromkeys(("labels", "drop", "nominal", "numeric", "date"), _texts),
     **dict.fromkeys(("tags", "tag_separator", "identifier", "weights"), Node.text),
     "ordinal": lambda node: {name: _texts(node.member(name)) for name in node.mapping()},
