@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import runpy
@@ -283,6 +284,22 @@ def test_every_change_is_on_disk_before_it_is_answered(session):
     third.resume()
     assert third.project.at == 0
     assert third.history()["redo"] is True
+
+
+def test_a_full_disk_takes_nothing_away(session, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("polyrule.studio.session.save_project", full)
+        answer = session.change({"step": {"do": "remove", "rule": 0}})
+        assert "songs.studio.json cannot be written (No space left on device)" in answer["problem"]
+        assert answer["history"]["at"] == session.project.at == 1
+        assert "cannot be written" in session.undo()["problem"]
+    assert "problem" not in session.redo()
+    again = Session(session.path)
+    again.resume()
+    assert len(again.project.versions) == 2
 
 
 def test_changed_data_is_noticed(session, tmp_path):
