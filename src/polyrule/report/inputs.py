@@ -61,6 +61,12 @@ class Part:
         """Whether the data came with weights; pages count examples, and then say so."""
         return self.data.weights is not None
 
+    @cached_property
+    def fingerprints(self) -> set[str]:
+        """Names of these examples as learners record them: without weights, and with those of one."""
+        ones = np.ones(len(self), dtype=np.int64)
+        return {fingerprint(self.table, self.truth), fingerprint(self.table, self.truth, ones)}
+
     @property
     def answers(self) -> LabelMatrix:
         """The truth in the form in which scores know unknown labels."""
@@ -125,13 +131,7 @@ def learned_from_others(model: Any, part: Part) -> bool:
         return False
     if model.info.get("examples") not in (None, len(part)):
         return True
-    return not part.weighted and recorded not in _fingerprints(part)
-
-
-def _fingerprints(part: Part) -> set[str]:
-    """Fingerprints of the data as a learner may have recorded them: with and without unit weights."""
-    ones = np.ones(len(part), dtype=np.int64)
-    return {fingerprint(part.table, part.truth), fingerprint(part.table, part.truth, ones)}
+    return not part.weighted and recorded not in part.fingerprints
 
 
 def _named(models: Any) -> list[tuple[str, Any]]:
