@@ -8,7 +8,7 @@ empty or tests labels only states an unconditional one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from typing import Literal as Choice
 
@@ -33,9 +33,7 @@ class Edge:
     # source, target: labels; for "together" the smaller one first
     source: int
     target: int
-    # source_value, target_value: 1 present, 0 absent
-    source_value: int
-    target_value: int
+    values: tuple[int, int]  # of source and target: 1 present, 0 absent
     conditional: bool  # whether features must satisfy something too
     rules: list[int] = field(default_factory=list)  # the rules that say so
 
@@ -78,7 +76,7 @@ def _edges(rules: Sequence[Rule], most: int | None) -> tuple[list[Edge], int]:
         saying = np.intersect1d(_rules_with((by_head, by_body)[order], a), _rules_with(by_head, b))
         numbers = [int(number) for number in saying if conditional[number] == holds]
         kind = "implies" if order else "together"
-        edges.append(Edge(kind, a // 2, b // 2, a % 2, b % 2, holds, numbers))  # type: ignore[arg-type]
+        edges.append(Edge(kind, a // 2, b // 2, (a % 2, b % 2), holds, numbers))  # type: ignore[arg-type]
     return edges, len(found)
 
 
@@ -136,16 +134,6 @@ def summarise(rules: Iterable[Rule], labels: int) -> dict[str, Any]:
     places = layout(labels, ((edge.source, edge.target) for edge in kept))
     return {
         "places": [[round(float(x), 4), round(float(y), 4)] for x, y in places],
-        "edges": [
-            {
-                "kind": edge.kind,
-                "source": edge.source,
-                "target": edge.target,
-                "values": [edge.source_value, edge.target_value],
-                "conditional": edge.conditional,
-                "rules": edge.rules,
-            }
-            for edge in kept
-        ],
+        "edges": [asdict(edge) for edge in kept],
         "dropped": total - len(kept),
     }
