@@ -10,6 +10,7 @@ import runpy
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 from fuzz.seeds import workbook
@@ -284,6 +285,32 @@ def test_every_change_is_on_disk_before_it_is_answered(session):
     third.resume()
     assert third.project.at == 0
     assert third.history()["redo"] is True
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_project_moves_together_with_its_data(session, tmp_path, dropped):
+    here = tmp_path / "here"
+    (here / "songs.studio-data").mkdir(parents=True)
+    if dropped:
+        kept = tmp_path / "songs.studio-data" / "0123.csv"
+        kept.parent.mkdir()
+        (tmp_path / "songs.csv").rename(kept)
+        session.intake.origin = Origin.of_file(kept, "songs.csv")
+        session.change({"step": {"do": "remove", "rule": 0}})
+    data = here / "songs.studio-data" / "0123.csv" if dropped else here / "songs.csv"
+    Path(session.intake.origin.path).rename(data)
+    session.path.rename(here / "songs.studio.json")
+    again = Session(here / "songs.studio.json")
+    again.resume()
+    assert again.intake.origin.path == str(data.resolve())
+    assert again.project.model.rules == session.project.model.rules
+    if dropped:
+        with contextlib.chdir(here):
+            again.intake.forget_files(Path("songs.studio-data"))
+    assert data.exists()
+    data.write_text(songs(seed=5), encoding="utf-8")
+    with pytest.raises(PolyruleError, match="has changed since"):
+        Session(again.path).resume()
 
 
 def test_a_full_disk_takes_nothing_away(session, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,9 +119,9 @@ class Intake:
 
     def forget_files(self, folder: Path) -> None:
         """Remove dropped tables that are not, or no longer, in use."""
-        used = {origin.path for origin in (self.origin, self.test_origin, self.second) if origin is not None}
+        used = {Path(one.path).resolve() for one in (self.origin, self.test_origin, self.second) if one is not None}
         for path in folder.iterdir():
-            if str(path) not in used and not path.name.startswith("."):
+            if path.resolve() not in used and not path.name.startswith("."):
                 path.unlink(missing_ok=True)
 
     def about(self) -> dict[str, Any] | None:
@@ -133,22 +134,28 @@ class Intake:
     def restore(self, about: dict[str, Any], source: str) -> None:
         """Take up what a project file says, if the files are still the same."""
         node = Node(about, source, "data").fields(("origin", "test", "setup"))
-        origin, test = _origin(node["origin"]), node["test"].maybe(_origin)
+        read = partial(_origin, beside=Path(source).parent)
+        origin, test = read(node["origin"]), node["test"].maybe(read)
         setup = Setup.from_json(node["setup"].value)
         self.look(origin, test)
         self.setup = setup
 
 
-def _origin(node: Node) -> Origin:
+def _origin(node: Node, beside: Path) -> Origin:
+    """Read where data came from; a file that is not where it was may have come along with the project."""
     members = node.fields(("kind", "name", "path", "digest"), ("sheet",))
     origin = Origin(**{name: member.maybe(Node.text) or "" for name, member in members.items()})
     if origin.kind == "file":
+        was = Path(origin.path)
+        places = (was, beside / was.name, beside / was.parent.name / was.name)
+        place = next((place for place in places if place.is_file()), was)
         try:
-            found = Origin.of_file(Path(origin.path), origin.name)
+            found = Origin.of_file(place, origin.name)
         except OSError as problem:
             raise DataError(f"{origin.path}: the data of the project cannot be read ({problem.strerror})") from problem
         if found.digest != origin.digest:
-            raise DataError(f"{origin.path}: the data has changed since the project began; begin a new project")
+            raise DataError(f"{place}: the data has changed since the project began; begin a new project")
+        origin = replace(origin, path=str(place.resolve()))
     return origin
 
 
