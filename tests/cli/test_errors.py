@@ -259,6 +259,14 @@ def test_models_that_are_none(trained, songs):
     complain(["show", trained.with_name("modell.json")], "no such model file; did you mean 'model.json'?")
 
 
+def test_a_model_is_stored_in_a_file_with_a_name(model, songs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (("train", songs, "--labels", "last:3"), ("edit", "remove", model, 1)):
+        done = run(*words, "-o", "-")
+        assert (done.exit_code, done.stderr) == (1, "Error: -o -: a model is stored in a file; give its name\n")
+    assert not (tmp_path / "-").exists()
+
+
 def test_a_file_without_rows_cannot_be_learned_from(tmp_path):
     (tmp_path / "none.csv").write_text("tempo,calm\n")
     complain(["train", tmp_path / "none.csv", "--labels", "calm"], "none.csv: there are columns but no rows")

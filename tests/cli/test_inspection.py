@@ -45,6 +45,50 @@ def test_show_in_other_forms(trained, tmp_path):
     assert (tmp_path / "rules.tex").read_text() == latex
 
 
+def test_chosen_rules_say_what_they_say_among_all(trained, tmp_path):
+    model = RuleList.load(trained)
+    whole = [f"{number}. {model.format_rule(number - 1)}" for number in range(1, len(model) + 1)]
+    assert ok("show", trained, "--min-coverage", 0).splitlines() == whole
+    model.insert(0, "calm <- tempo <= 90").save(tmp_path / "m.json")
+    line = ok("show", tmp_path / "m.json", "--label", "calm").splitlines()[0]
+    assert line == "1. calm <- tempo <= 90   (not counted) [hand]"
+
+
+def test_what_is_printed_goes_to_the_file_that_is_asked_for(trained, tmp_path):
+    target = tmp_path / "told"
+    for words in (
+        ("show", trained, "--json"),
+        ("show", trained, "--stats"),
+        ("show", trained, "--stats", "--json"),
+        ("export", trained, "--to", "sql", "--json"),
+    ):
+        expected = ok(*words)
+        assert ok(*words, "-o", "-") == expected
+        assert ok(*words, "-o", target) == ""
+        assert target.read_text() == expected
+    found = ok("head", "10 01", "--json")
+    assert ok("head", "10 01", "--json", "-o", "-") == found
+    assert ok("head", "10 01", "--json", "-o", target) == found  # the tree goes to the file
+    assert target.read_text() == ok("head", "10 01")
+
+
+def test_data_is_not_written_over_by_the_model_it_changes(trained, songs, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_bytes(songs.read_bytes())
+    done = run("edit", "recount", trained, data, "-o", data)
+    assert (done.exit_code, "is read by this command" in done.stderr) == (1, True)
+    assert data.read_bytes() == songs.read_bytes()
+
+
+@pytest.mark.parametrize("words", [("show",), ("export", "--to", "sql")])
+def test_a_model_is_not_written_over_by_what_is_made_of_it(words, trained):
+    before = trained.read_bytes()
+    done = run(words[0], trained, *words[1:], "-o", trained)
+    assert done.exit_code == 1
+    assert "is read by this command" in done.stderr
+    assert trained.read_bytes() == before
+
+
 def test_show_json_and_statistics(trained):
     told = ok_json("show", trained)
     assert told["info"]["learner"] == "RuleListClassifier"

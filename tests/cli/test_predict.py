@@ -80,6 +80,13 @@ def test_parquet(trained, songs, tmp_path, expected, scores):
         assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet", *where).stderr
 
 
+def test_a_name_that_promises_compression_is_refused(trained, songs, tmp_path):
+    done = run("predict", trained, songs, "-o", tmp_path / "out.csv.GZ")
+    assert "leave .gz out of its name" in done.stderr
+    assert done.exit_code == 1
+    assert not list(tmp_path.glob("out*"))
+
+
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):
     bare = "\n".join(",".join(line.split(",")[:4]) for line in songs.read_text().splitlines())
     assert ok("predict", trained, "-", input=bare) == ok("predict", trained, songs)

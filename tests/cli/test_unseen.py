@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.cli.helpers import ok, run
 
+from polyrule import datasets
 from polyrule.data import read
 from polyrule.errors import UnseenCategoryWarning
 from polyrule.kinds import load
+from polyrule.model import Literal, NominalCondition, Rule, RuleList
 from polyrule.report import build
 
 
@@ -55,3 +59,17 @@ def test_a_report_made_in_python_does_the_same(files):
         build(model, read(files / "shapes.csv", labels=["red"]))
     with pytest.warns(UnseenCategoryWarning, match="40 in 'size'"):
         build(model, test=read(files / "sizes.csv", labels=["red"]))
+
+
+def test_an_example_of_a_benchmark_is_explained_with_its_own_categories(benchmark_root, tmp_path):
+    data = datasets.load("flags", part="train")
+    zone = data.feature_names.index("zone")
+    known = replace(data.features[zone], categories=("1", "2", "3"))
+    rule = Rule((Literal(0, 1),), (NominalCondition(0, 0),))
+    RuleList((rule,), (known,), data.label_names).save(tmp_path / "model.json")
+    others = np.flatnonzero(data.X.column(zone) == 3)
+    done = run("explain", tmp_path / "model.json", "flags:train", "--row", others[0] + 1)
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr == "warning: zone = '4' is a category that the model does not know, and counts as missing\n"
+    first = np.flatnonzero(data.X.column(zone) != 3)[0]
+    assert run("explain", tmp_path / "model.json", "flags:train", "--row", first + 1).stderr == ""

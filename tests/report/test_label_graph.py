@@ -17,9 +17,7 @@ def test_heads_and_label_conditions_become_edges():
         Rule((Literal(0, 1), Literal(1, 0))),
         Rule((Literal(0, 1),), (LabelCondition(2, 0),)),
     ]
-    found = {
-        (e.kind, e.source, e.target, e.source_value, e.target_value, e.conditional): e.rules for e in label_edges(rules)
-    }
+    found = {(e.kind, e.source, e.target, *e.values, e.conditional): e.rules for e in label_edges(rules)}
     assert found == {
         ("together", 0, 1, 1, 0, True): [0, 1],
         ("together", 0, 1, 1, 0, False): [2],
@@ -43,7 +41,7 @@ def test_edges_are_those_of_going_through_all_pairs(seed):
         for kind, a, b in pairs:
             expected.setdefault((kind, a, b, conditional), []).append(number)
     edges = label_edges(rules)
-    found = {(e.kind, (e.source, e.source_value), (e.target, e.target_value), e.conditional): e.rules for e in edges}
+    found = {(e.kind, (e.source, e.values[0]), (e.target, e.values[1]), e.conditional): e.rules for e in edges}
     assert found == expected
     assert [len(e.rules) for e in edges] == sorted((len(e.rules) for e in edges), reverse=True)
     assert [e.rules for e in label_edges(rules, 5)] == [e.rules for e in edges[:5]]

@@ -154,10 +154,10 @@ def test_a_rule_put_together_on_the_page_is_the_rule_that_is_stored(session):
 def test_a_group_is_counted_from_its_members(session):
     bench = session.bench
     slow, folk, loud = NumericCondition(0, "<=", 90.0), NominalCondition(2, 0), NumericCondition(1, ">", -10.0)
-    for part, covers in zip(bench.parts, bench.covers, strict=True):
+    for part in bench.parts:
         for least in (1, 2):
             group = GroupCondition((slow, folk, loud), least)
-            assert unpack(covers.condition(group), covers.rows).tolist() == holds(group, part.table).tolist()
+            assert unpack(part.covers.condition(group), len(part)).tolist() == holds(group, part.table).tolist()
 
 
 def test_rules_that_differ_in_one_condition_are_joined(session):

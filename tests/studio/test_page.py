@@ -214,6 +214,31 @@ def test_labels_are_drawn_and_one_version_is_not_compared(visit, studio):
     section.get_by_text("There is one version so far.").wait_for()
 
 
+def test_a_label_leads_to_its_rules_and_they_to_their_examples(visit, empty):
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
+    client.learn(max_rules=4)
+    page = visit(empty, "labels")
+    page.locator("#section-labels").get_by_role("button", name="loud", exact=True).first.click()
+    drawer = page.get_by_role("dialog")
+    assert drawer.get_by_role("button", name="Show these rules").count() == 0  # all rules are shown, whatever the label
+    drawer.locator("tbody th button").first.click()
+    drawer.get_by_role("button", name="Show the examples it covers").click()
+    section = in_section(page, "ask")
+    section.locator(".examples-table").wait_for()
+    section.get_by_label("where").select_option("missed")
+    section.get_by_label("Label").select_option("2")
+    go(page, "Data", "data").get_by_label("Use loud as").select_option("drop")
+    page.get_by_role("button", name="Set a part aside and go on").click()
+    page.get_by_role("button", name="Begin anew").click()
+    in_section(page, "learn").get_by_role("button", name="Learn", exact=True).click()
+    rules_when_there(page)
+    section = go(page, "Ask", "ask")
+    section.locator(".examples-table, .note").first.wait_for()
+    assert page.locator("#alert").inner_text() == ""
+
+
 def test_versions_are_compared_and_judged_on_a_fresh_file(visit, empty):
     client = Client(empty)
     client.upload(songs())

@@ -105,6 +105,24 @@ def test_a_sheet_of_a_workbook_is_chosen_and_a_history_is_not_lost_unasked(visit
     assert empty.session.intake.origin.sheet == "Patients"
 
 
+def test_ordered_categories_may_stand_among_columns_that_are_not_shown(visit, empty):
+    Client(empty).upload(songs())
+    page = visit(empty, "data")
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="genre", exact=True))
+    row.locator("summary").click()
+    row.get_by_label("Values of genre are").select_option("ordinal")
+    page.get_by_label("Find columns").fill("calm")
+    page.get_by_label("Find columns").press("Enter")
+    page.locator(".columns-table tbody tr:only-child").wait_for()
+    page.get_by_role("button", name="Set a part aside and go on").click()
+    in_section(page, "learn")
+    section = go(page, "Data", "data")
+    section.locator(".columns-table").wait_for()
+    assert section.get_by_label("Find columns").input_value() == "calm"
+    assert section.locator(".columns-table tbody tr").count() == 1  # as searched for
+    assert empty.session.intake.setup.reading["ordinal"] == {"genre": ["folk", "jazz", "rock"]}
+
+
 def test_a_page_without_its_server_says_so(visit, empty, request):
     page = visit(empty)
     page.locator(".drop").wait_for()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 from tests.studio.conftest import LABELS, Client, songs
@@ -144,3 +146,13 @@ def test_tables_that_cannot_be_read_are_refused(empty):
         error = client.upload(content, name, status=400)["error"]
         assert "studio-data" not in error
     assert json.loads(client.get("api/state"))["looked"] is False
+
+
+def test_a_table_for_which_there_is_no_room_is_refused_in_a_sentence(empty, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("polyrule.studio.server.os", SimpleNamespace(replace=full))
+    told = Client(empty).upload(songs(), status=400)
+    assert told == {"error": "songs.csv: there is no place for it (No space left on device)"}
+    assert not list(empty.session.path.parent.glob("*-data/*"))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import runpy
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 from fuzz.seeds import workbook
@@ -195,6 +197,22 @@ def test_a_second_file_is_held_out(tmp_path):
     assert [len(part) for part in again.bench.parts] == [120, 40]
 
 
+def test_a_second_file_counts_when_it_has_been_read(session, tmp_path):
+    (tmp_path / "later.csv").write_text(songs(40, seed=3), encoding="utf-8")
+    before = session.script()
+    session.take(Origin.of_file(tmp_path / "later.csv"), "test")
+    assert session.columns()["second"] == "later.csv"
+    assert session.script() == before  # what was learned was not measured on it
+    session.change({"step": {"do": "remove", "rule": 0}})
+    again = Session(session.path)
+    again.resume()
+    assert [len(part) for part in again.bench.parts] == [len(part) for part in session.bench.parts]
+    session.prepare({"labels": LABELS, "identifier": "title"})
+    assert [len(part) for part in session.bench.parts] == [240, 40]
+    learn(session, max_rules=1)
+    assert "test = read('later.csv'" in session.script()
+
+
 def test_names_of_dropped_files_lead_nowhere():
     assert file_ending("../../../etc/passwd") == ""
     assert file_ending("x.csv/../../y.TSV.gz") == ".tsv.gz"
@@ -267,6 +285,48 @@ def test_every_change_is_on_disk_before_it_is_answered(session):
     third.resume()
     assert third.project.at == 0
     assert third.history()["redo"] is True
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_project_moves_together_with_its_data(session, tmp_path, dropped):
+    here = tmp_path / "here"
+    (here / "songs.studio-data").mkdir(parents=True)
+    if dropped:
+        kept = tmp_path / "songs.studio-data" / "0123.csv"
+        kept.parent.mkdir()
+        (tmp_path / "songs.csv").rename(kept)
+        session.intake.origin = Origin.of_file(kept, "songs.csv")
+        session.change({"step": {"do": "remove", "rule": 0}})
+    data = here / "songs.studio-data" / "0123.csv" if dropped else here / "songs.csv"
+    Path(session.intake.origin.path).rename(data)
+    session.path.rename(here / "songs.studio.json")
+    again = Session(here / "songs.studio.json")
+    again.resume()
+    assert again.intake.origin.path == str(data.resolve())
+    assert again.project.model.rules == session.project.model.rules
+    if dropped:
+        with contextlib.chdir(here):
+            again.intake.forget_files(Path("songs.studio-data"))
+    assert data.exists()
+    data.write_text(songs(seed=5), encoding="utf-8")
+    with pytest.raises(PolyruleError, match="has changed since"):
+        Session(again.path).resume()
+
+
+def test_a_full_disk_takes_nothing_away(session, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("polyrule.studio.session.save_project", full)
+        answer = session.change({"step": {"do": "remove", "rule": 0}})
+        assert "songs.studio.json cannot be written (No space left on device)" in answer["problem"]
+        assert answer["history"]["at"] == session.project.at == 1
+        assert "cannot be written" in session.undo()["problem"]
+    assert "problem" not in session.redo()
+    again = Session(session.path)
+    again.resume()
+    assert len(again.project.versions) == 2
 
 
 def test_changed_data_is_noticed(session, tmp_path):
@@ -400,6 +460,46 @@ def test_a_model_waits_for_its_data(session, tmp_path):
     other.take(Origin.of_file(tmp_path / "songs.csv"))
     assert other.state()["ready"] is True
     assert other.project.model.rules == model.rules
+
+
+@pytest.mark.parametrize("named", ["file", "benchmark"])
+def test_work_on_a_model_of_some_columns_is_taken_up_and_repeated(tmp_path, named):
+    if named == "file":  # with columns that the model does not know, and more categories
+        (tmp_path / "songs.csv").write_text(songs().replace("jazz", "swing"), encoding="utf-8")
+        origin = Origin.of_file(tmp_path / "songs.csv")
+        (tmp_path / "before.csv").write_text(songs(), encoding="utf-8")
+        data = read(tmp_path / "before.csv", labels=LABELS, drop=["title", "level"])
+    else:
+        origin, data = Origin("benchmark", "emotions"), datasets.load("emotions", drop="last:40")
+    model = polyrule.RuleListClassifier(max_rules=3, teacher=None).fit(data).model_
+    session = Session(tmp_path / "work.studio.json")
+    session.wait_for_data(model)
+    with warnings.catch_warnings(action="ignore"):
+        session.begin(origin)
+        session.change({"step": {"do": "remove", "rule": 0}})
+        again = Session(session.path)
+        again.resume()
+    assert again.bench.train.features == model.features
+    assert again.project.model.rules == session.project.model.rules
+    (tmp_path / "opened.json").write_text(make_file(session, "opened.json"), encoding="utf-8")
+    assert_script_repeats(again)
+
+
+def test_a_model_remembers_how_its_data_is_written(tmp_path):
+    moods = [["calm"], ["loud", "calm"], [], ["loud"]]
+    rows = [f"song {n},{n % 4 + n / 100},{'; '.join(moods[n % 4])}" for n in range(60)]
+    (tmp_path / "songs.csv").write_text("\n".join(["title,size,moods", *rows]), encoding="utf-8")
+    data = read(tmp_path / "songs.csv", tags="moods", identifier="title")
+    model = polyrule.RuleListClassifier(max_rules=3, teacher=None).fit(data.X, data.Y[:, ::-1]).model_
+    assert model.label_names == ("loud", "calm")
+    model.info.update(reading={"tags": "moods", "missing": ["?"]}, id_column="title")
+    session = Session(tmp_path / "work.studio.json")
+    session.wait_for_data(model)
+    session.take(Origin.of_file(tmp_path / "songs.csv"))
+    assert session.bench.train.row_ids[0].startswith("song ")
+    session.change({"step": {"do": "remove", "rule": 0}})
+    (tmp_path / "opened.json").write_text(make_file(session, "opened.json"), encoding="utf-8")
+    assert_script_repeats(session)
 
 
 def test_the_rules_of_a_scorecard_are_worked_on_like_others(tmp_path):

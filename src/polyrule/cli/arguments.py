@@ -70,9 +70,9 @@ def reading_names(command: click.Command) -> list[str]:
     return [str(param.name) for param in command.params if getattr(param, "section", "") == SECTION]
 
 
-def data_argument(name: str = "data", **extra: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument DATA: a file, ``-`` for standard input, or a benchmark data set such as ``emotions:train``."""
-    return click.argument(name, metavar=name.upper(), shell_complete=complete_data, **extra)
+    return click.argument("data", metavar="DATA", shell_complete=complete_data)(function)
 
 
 def model_argument(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -348,13 +348,13 @@ def load_tagged(
 
 def align_labels(data: Dataset, model: Any) -> Dataset:
     """Bring the labels of a data set into the order of the model."""
+    from polyrule.data.labels import arrange_labels
+
     if data.label_names == model.label_names:
         return data
-    position = {name: number for number, name in enumerate(data.label_names)}
-    missing = [name for name in model.label_names if name not in position]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        hint = did_you_mean(missing[0], data.label_names)
-        raise DataError(f"{data.name}: the label {missing[0]!r}{more} of the model is not in the data{hint}")
-    order = [position[name] for name in model.label_names]
-    return replace(data, Y=data.Y[:, order], label_names=model.label_names)
+    found = arrange_labels(data.Y, data.label_names, model.label_names)
+    if found.lacking:
+        more = f" and {len(found.lacking) - 1} more" if len(found.lacking) > 1 else ""
+        hint = did_you_mean(found.lacking[0], data.label_names)
+        raise DataError(f"{data.name}: the label {found.lacking[0]!r}{more} of the model is not in the data{hint}")
+    return replace(data, Y=found.Y, label_names=model.label_names)

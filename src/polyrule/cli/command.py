@@ -156,6 +156,17 @@ def output_option(text: str, **extra: Any) -> Callable[[Callable[..., Any]], Cal
     return click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help=text, **extra)
 
 
+def model_output_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add ``-o`` to a command that stores a model; standard output, ``-``, is where it shows the rules."""
+    return output_option(text, callback=_named)
+
+
+def _named(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    if str(value) == "-":
+        raise OptionError("-o -: a model is stored in a file; give its name")
+    return value
+
+
 def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
     if value is None or ctx.resilient_parsing:
         return

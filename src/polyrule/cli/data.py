@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @command("data")
-@data_argument()
+@data_argument
 @click.option("--test", "test_data", metavar="DATA", help="Also look for test examples that are in DATA.")
 @click.option("--columns", is_flag=True, help="Also list every feature.")
 @data_options

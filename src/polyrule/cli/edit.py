@@ -20,8 +20,8 @@ from polyrule.cli.arguments import (
     load_model,
     model_argument,
 )
-from polyrule.cli.command import SETTINGS, Command, Group, json_option, output_option
-from polyrule.cli.output import cannot_write, fit, note, plural, print_json, warn
+from polyrule.cli.command import SETTINGS, Command, Group, json_option, model_output_option
+from polyrule.cli.output import cannot_write, check_place, fit, note, plural, print_json, warn
 from polyrule.errors import OptionError
 
 
@@ -52,11 +52,12 @@ def editing(
 
     def make(function: Callable[..., Any]) -> click.Command:
         def run(model: Path, output: Path | None, as_json: bool, **given: Any) -> None:
+            check_place(output, given.get("data"))
             stored = load(model)
             _store(stored, function(stored, **given), model, output, as_json)
 
         run.__doc__ = function.__doc__
-        output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
+        model_output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
         run.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
         return edit.command(name, cls=Command, **settings)(model_argument(run))
 
@@ -197,7 +198,7 @@ def text(stored: Any, file: Any) -> Any:
 
 
 @editing("recount")
-@data_argument()
+@data_argument
 @data_options
 def recount(stored: Any, data: str, **reading: Any) -> Any:
     r"""Count what every rule does on DATA, and store that instead of the counts from learning.
@@ -225,7 +226,7 @@ def weigh(stored: Any, number: int, label: str, weight: float) -> Any:
 
 
 @editing("refit", _load_ensemble)
-@data_argument()
+@data_argument
 @click.option("--keep", type=int, multiple=True, metavar="N", help="A rule whose weights must stay; may be repeated.")
 @click.option("--ridge", type=float, help="Penalty on squared weights [the one that learning chose].")
 @data_options
@@ -241,7 +242,7 @@ def refit(stored: Any, data: str, keep: tuple[int, ...], ridge: float | None, **
 
 
 @editing("decide", _load_ensemble)
-@data_argument()
+@data_argument
 @click.option(
     "--decision",
     metavar="KIND",

@@ -14,7 +14,7 @@ from polyrule.cli.output import fit, print_json, warn
 
 @command("evaluate")
 @model_argument
-@data_argument()
+@data_argument
 @click.option("--train", "train_data", metavar="DATA", help="Fit the simple models on this training data.")
 @click.option("--per-label/--no-per-label", default=True, show_default=True, help="Also print scores of each label.")
 @click.option("--zero-division", type=click.FloatRange(0, 1), default=0, show_default=True, help="Value of 0/0.")

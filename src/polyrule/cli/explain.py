@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyrule.cli.arguments import (
+    benchmark_name,
     check_known,
     data_argument,
     data_options,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 @command("explain")
 @model_argument
-@data_argument()
+@data_argument
 @click.option("--row", type=click.IntRange(min=1), metavar="N", help="The example, counted from 1.")
 @click.option("--row-id", metavar="TEXT", help="The example by the value of its --id column.")
 @click.option("--near", type=click.IntRange(min=0), default=1, show_default=True, help="Also rules that failed by N.")
@@ -96,9 +98,21 @@ def _warn_of(text: str, reading: dict[str, Any], model: Any, features: Sequence[
     """Say which values of the one example the model does not know."""
     for feature in features:
         if feature.has_categories and not feature.part:
-            cell = next(islice(load_column(text, reading, model, feature.name, 1000), number, None))
+            cell = _cell(text, reading, model, feature.name, number)
             if cell and cell not in feature.categories:
                 warn(f"{feature.name} = {cell!r} is a category that the model does not know, and counts as missing")
+
+
+def _cell(text: str, reading: dict[str, Any], model: Any, name: str, number: int) -> str:
+    """Return one cell as it is written."""
+    if benchmark_name(text) is None:
+        return next(islice(load_column(text, reading, model, name, 1000), number, None), "")
+    table = load_data(text, reading).X
+    place = table.feature_names.index(name)
+    feature, value = table.features[place], float(table.column(place)[number])
+    if isnan(value):
+        return ""
+    return feature.categories[int(value)] if feature.has_categories else f"{value:g}"
 
 
 def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:

@@ -9,7 +9,7 @@ import click
 
 from polyrule.cli.arguments import load_model, model_argument
 from polyrule.cli.command import command, output_option
-from polyrule.cli.output import note, print_json, write_file, write_text
+from polyrule.cli.output import check_place, note, print_json, write_file, write_text
 from polyrule.errors import OptionError
 
 _LANGUAGES = ["python", "sql", "javascript", "c", "onnx"]
@@ -55,6 +55,7 @@ def export(
     """
     from polyrule.kinds import export as export_model
 
+    check_place(output, model)
     chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")
     if chosen is None:
         raise click.UsageError("say which language with --to, or give -o a file ending in .py, .sql, .js, .c or .onnx")
@@ -70,9 +71,9 @@ def export(
     if chosen == "sql" and not keys:
         note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     if as_json:
-        print_json({"language": chosen, "code": code})
-        return
-    write_text(code, output)
+        print_json({"language": chosen, "code": code}, output)
+    else:
+        write_text(code, output)
 
 
 def _write_onnx(model: Any, output: Path | None, as_json: bool) -> None:

@@ -79,7 +79,8 @@ def head(
         raise DataError("there is no head: no label is ever predicted rightly on the covered examples")
     if as_json:
         print_json(_record(found, called))
-        return
+        if output is None or str(output) == "-":
+            return
     if (format_ or ("svg" if output and output.suffix == ".svg" else "text")) == "svg":
         assert found.trace is not None
         write_text(draw(found.trace, called, f"{objective}: best {_summary(found, called)}"), output)

@@ -19,9 +19,9 @@ from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.names import visible
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON document; names keep their letters, and NaN can never slip in."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1))
+def print_json(value: Any, path: Path | None = None) -> None:
+    """Print one JSON document, or write it to a file; names keep their letters, and NaN can never slip in."""
+    write_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n", path)
 
 
 def write_text(text: str, path: Path | None) -> None:
@@ -44,8 +44,10 @@ def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> N
         raise cannot_write(path, error) from error
 
 
-def check_place(output: Path, *inputs: object) -> None:
+def check_place(output: Path | None, *inputs: object) -> None:
     """Refuse a place that cannot be written, or that is read from, before hours are spent on what should go there."""
+    if output is None or str(output) == "-":
+        return
     if not output.parent.is_dir():
         raise OutputError(f"{output}: cannot be written (there is no folder {output.parent})")
     for source in inputs:

@@ -45,7 +45,12 @@ Write = Callable[[Any, Sequence[Sequence[str]]], None]
 
 def format_of(output: Path | None, asked: str | None) -> str:
     """Return the format that was asked for, or that the ending of the file says."""
-    chosen = asked or _ENDINGS.get(output.suffix.lower() if output else "", "csv")
+    from polyrule.data.sniff import PACKED
+
+    ending = output.suffix.lower() if output else ""
+    if ending in PACKED:
+        raise OptionError(f"{output}: is not compressed while it is written; leave {ending} out of its name")
+    chosen = asked or _ENDINGS.get(ending, "csv")
     if chosen == "parquet" and output is None:
         raise OptionError("parquet cannot be written to standard output; give a file with -o")
     return chosen
@@ -149,7 +154,7 @@ def _parquet(stream: Any, names: Sequence[str], scores: bool, beside: Sequence[s
 
 @command("predict")
 @model_argument
-@data_argument()
+@data_argument
 @output_option("Where to write [standard output].")
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
 @click.option(
@@ -193,8 +198,7 @@ def predict(
     from polyrule.model.narrowing import narrow
 
     output = None if str(output) == "-" else output  # standard output, too
-    if output is not None:
-        check_place(output, model, data)
+    check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
     stored = narrow(load_model(model))
     exact = chosen == "parquet" or digits > 15  # numbers, which a reader rounds as it likes

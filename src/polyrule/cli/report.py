@@ -53,9 +53,16 @@ def report(
       polyrule report multi.json single.json --data emotions:train --test emotions:test
     """
     from polyrule.report import build
+    from polyrule.report.inputs import distinct
 
     check_place(output, data, test, *models)
-    loaded = dict(zip(_names(names, models), [load_model(path) for path in models], strict=True))
+    called = [path.name.removesuffix(".json") for path in models]
+    if names:
+        called = [name.strip() for name in names.split(",")]
+    if len(called) != len(models):
+        raise OptionError(f"--names lists {len(called)} name(s) for {len(models)} model(s)")
+    # files of different folders may have one name
+    loaded = dict(zip(distinct(called), map(load_model, models), strict=True))
     every = tuple(loaded.values())
     train = None if data is None else load_labelled(data, reading, *every)
     unseen = None if test is None else load_labelled(test, reading, *every)
@@ -63,16 +70,3 @@ def report(
     write_text(made.html(), output)
     if str(output) != "-":
         note(f"wrote {output} ({len(made.html().encode()) / 1e6:.1f} MB); open it in any browser")
-
-
-def _names(given: str | None, models: tuple[Path, ...]) -> list[str]:
-    names = [path.name.removesuffix(".json") for path in models]
-    if given:
-        names = [name.strip() for name in given.split(",")]
-    if len(names) != len(models):
-        raise OptionError(f"--names lists {len(names)} name(s) for {len(models)} model(s)")
-    for position, name in enumerate(names):
-        if name in names[:position]:
-            # Files of the same name in different folders.
-            names[position] = f"{name} ({position + 1})"
-    return names

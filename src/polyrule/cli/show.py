@@ -9,7 +9,7 @@ import click
 
 from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option, output_option
-from polyrule.cli.output import fit, print_json, write_text
+from polyrule.cli.output import check_place, fit, print_json, write_text
 from polyrule.names import safe_cell, visible
 
 
@@ -59,23 +59,28 @@ def show(
       polyrule show model.json --label happy --min-coverage 20
       polyrule show model.json --format latex -o rules.tex
     """
+    check_place(output, model)
     stored = load_model(model)
     check_known("--label", labels, stored.label_names, "label")
     check_known("--feature", features, [feature.name for feature in stored.features], "feature")
-    rows = stored.records(None if as_json else digits)
-    chosen = [n for n in range(len(rows)) if _wanted(stored, n, labels, features, min_coverage)]
-    if stats:
-        _show_stats(stored, as_json)
-        return
+    chosen = [n for n in range(len(stored)) if _wanted(stored, n, labels, features, min_coverage)]
     if as_json:
-        print_json({"info": stored.info, "statistics": stored.statistics(), "rules": [rows[n] for n in chosen]})
+        rules = {} if stats else {"rules": [row for n, row in enumerate(stored.records()) if n in chosen]}
+        print_json({"info": stored.info, "statistics": stored.statistics(), **rules}, output)
         return
-    whole = format_ == "text" and not (labels or features or min_coverage is not None)
-    shown = [rows[n] for n in chosen]
-    if safe_csv:
-        shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
-    write = {"text": _text, "markdown": _markdown, "latex": _latex, "csv": _csv}[format_]
-    text = stored.format(digits=digits) if whole else write(shown)
+    if stats:
+        write_text(_stats(stored), output)
+        return
+    if format_ != "text":
+        rows = [row for n, row in enumerate(stored.records(digits)) if n in chosen]
+        if safe_csv:
+            rows = [{key: safe_cell(value) for key, value in row.items()} for row in rows]
+        text = {"markdown": _markdown, "latex": _latex, "csv": _csv}[format_](rows)
+    elif labels or features or min_coverage is not None:
+        lines = [f"{n + 1}. {stored.format_rule(n, digits=digits)}" for n in chosen]
+        text = "\n".join(lines) or "(no such rules)"
+    else:
+        text = stored.format(digits=digits)
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
@@ -96,15 +101,14 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
     return least is None or (rule.coverage or 0) >= least
 
 
-def _show_stats(model: Any, as_json: bool) -> None:
-    if as_json:
-        print_json({"info": model.info, "statistics": model.statistics()})
-        return
+def _stats(model: Any) -> str:
+    lines = []
     for name, value in model.statistics().items():
         number = f"{value:.2f}" if isinstance(value, float) and not value.is_integer() else f"{value:g}"
-        click.echo(f"{name.replace('_', ' '):<30} {number}")
+        lines.append(f"{name.replace('_', ' '):<30} {number}\n")
     for name, value in model.info.items():
-        click.echo(f"{visible(name).replace('_', ' '):<30} {visible(_plainly(value))}")
+        lines.append(f"{visible(name).replace('_', ' '):<30} {visible(_plainly(value))}\n")
+    return "".join(lines)
 
 
 def _plainly(value: Any) -> str:
@@ -131,15 +135,6 @@ def _counts(row: dict[str, Any]) -> dict[str, str]:
         return {"covers": "" if row["coverage"] is None else format_coverage(row["coverage"])}
     expected = "" if row["expected"] is None else f"{format_share(row['expected'])} right"
     return {"TP": format_count(row["tp"]), "FP": format_count(row["fp"]), "expect": expected}
-
-
-def _text(rows: list[dict[str, Any]]) -> str:
-    lines = []
-    for row in rows:
-        marks = f" [{_marks(row)}]" if _marks(row) else ""
-        counts = ", ".join(f"{name} {count}" for name, count in _counts(row).items() if count)
-        lines.append(f"{row['rule']}. {row['head']} <- {row['body']}   ({counts}){marks}")
-    return "\n".join(lines) if lines else "(no such rules)"
 
 
 def _markdown(rows: list[dict[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ def studio(
         raise OptionError(
             f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'
         ) from problem
+    if jobs == 0:
+        raise OptionError("--jobs must not be 0; -1 takes all processors")
     kind = _kind(what)
     path = _project_path(kind, what, project)
     check_place(path)
@@ -75,27 +78,28 @@ def studio(
 
 def _fill(session: Any, kind: str, what: str | None, data: str | None, test: str | None) -> None:
     """Give a session what was named on the command line."""
-    resumes = session.path.exists()
-    if resumes:
+    if data is not None and kind != "model":
+        raise OptionError("--data is the data of a MODEL; name other data itself: polyrule studio DATA")
+    given = what if kind == "data" else data
+    if session.path.exists():
         session.resume()
         note(f"going on with {session.path} ({len(session.project.versions)} versions)")
-        given = data if kind == "model" else what if kind == "data" else None
-        if given is not None and session.intake.origin is not None and _origin(given) != session.intake.origin:
-            raise OptionError(
-                f"{session.path}: is about {session.intake.origin.name}, not {given}; give --project FILE"
-            )
+        intake = session.intake
+        if intake.origin is not None and given is not None and not _is_same(given, intake.origin):
+            raise OptionError(f"{session.path}: is about {intake.origin.name}, not {given}; give --project FILE")
+        if test is not None and not _is_same(test, intake.test_origin):
+            held = "a part of its data" if intake.test_origin is None else intake.test_origin.name
+            raise OptionError(f"{session.path}: holds out {held}, not {test}; give --project FILE")
         return
     if kind == "project":
         raise DataError(f"{what}: no such file")
     if kind == "model":
         assert what is not None
         session.wait_for_data(load_model(Path(what)))
-    given = data if kind == "model" else what
-    if given is None:
-        if test is not None:
-            raise OptionError("--test needs DATA, too")
-        return
-    session.begin(_origin(given), None if test is None else _origin(test))
+    if given is not None:
+        session.begin(_origin(given), None if test is None else _origin(test))
+    elif test is not None:
+        raise OptionError("--test needs DATA, too")
 
 
 def _origin(text: str) -> Any:
@@ -107,6 +111,11 @@ def _origin(text: str) -> Any:
     if not path.is_file():
         raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them)")
     return Origin.of_file(path.resolve(), path.name)
+
+
+def _is_same(text: str, used: Any) -> bool:
+    """Whether data that is named is what a project works on, whichever sheet of it."""
+    return used is not None and _origin(text) == replace(used, sheet="")
 
 
 def _kind(what: str | None) -> str:

@@ -23,7 +23,7 @@ from polyrule.cli.arguments import (
     reading_names,
     remember_reading,
 )
-from polyrule.cli.command import command, json_option, output_option
+from polyrule.cli.command import command, json_option, model_output_option
 from polyrule.cli.learner_options import available, learner_options, limit_options, make_learner, speaking_options
 from polyrule.cli.output import (
     cannot_write,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 @command("train")
-@data_argument()
-@output_option("Where to write the model.")
+@data_argument
+@model_output_option("Where to write the model.")
 @click.option("--test", "test_data", metavar="DATA", help="Score the model on this data.")
 @click.option("--cv", "folds", type=click.IntRange(min=2), metavar="K", help="Also cross-validate with K folds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the folds, and learners that draw at random.")
@@ -97,8 +97,7 @@ def train(
     reading = {name: options[name] for name in reading_names(ctx.command)}
     if (folds is not None or "random_state" in available()[learner]) and not 0 <= seed < 1 << 32:
         raise OptionError(f"--seed must be between 0 and {(1 << 32) - 1}, got {seed}")
-    if output is not None:
-        check_place(output, data, test_data)
+    check_place(output, data, test_data)
     started = time.perf_counter()
     from polyrule.data.columns import hold_unseen
     from polyrule.model.narrowing import names_in_rules

@@ -17,7 +17,7 @@ NOT_ALL = 3
 
 @command("verify")
 @model_argument
-@data_argument()
+@data_argument
 @data_options
 @click.option("--replay-only", is_flag=True, help="Leave out learning the model anew, which takes as long as training.")
 @json_option

@@ -140,7 +140,7 @@ def chosen_examples(parts: Sequence[Part], rows: Sequence[Ints], columns: Sequen
     for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):
         entry["part"] += [index] * len(chosen)
         entry["row"] += chosen.tolist()
-        entry["id"] += [None if part.row_ids is None else part.row_ids[row] for row in chosen.tolist()]
+        entry["id"] += [None if part.data.row_ids is None else part.data.row_ids[row] for row in chosen.tolist()]
         entry["truth"] += [np.flatnonzero(part.truth[row] == 1).tolist() for row in chosen]
         entry["unknown"] += [np.flatnonzero(part.truth[row] == UNKNOWN).tolist() for row in chosen]
     if not parts:

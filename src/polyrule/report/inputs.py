@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes
+from polyrule.arrays import Bytes
 from polyrule.data import Dataset, Feature, Table, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
-from polyrule.data.labels import UNKNOWN, LabelMatrix, arrange_labels, dense_labels
+from polyrule.data.labels import LabelMatrix, arrange_labels, dense_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 from polyrule.model.narrowing import names_in_rules
 from polyrule.model.rule_model import labelled
+from polyrule.report.tally import Covers
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,39 +30,47 @@ class Part:
 
     key: str  # one of "train", "test"
     title: str  # what the page calls them
-    name: str  # name of the data set
-    table: Table
-    truth: Bytes  # shape (examples, labels); 0, 1, or 2 where a label is unknown
-    row_ids: tuple[str, ...] | None = None
-    weighted: bool = False  # whether the data came with weights; the report counts examples, and then says so
+    data: Dataset  # with the features and labels of the models
     unseen: bool = False  # whether no model was learned from these examples
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.data)
 
     def entry(self) -> dict[str, Any]:
         """What every page says about these examples."""
-        told = {"key": self.key, "title": self.title, "name": self.name}
+        told = {"key": self.key, "title": self.title, "name": self.data.name}
         return told | {"examples": len(self), "unseen": self.unseen}
 
     @property
-    def present(self) -> Bytes:
-        """1 where a label is known to be present, shape (examples, labels)."""
-        return np.asarray(self.truth == 1, dtype=np.uint8)
+    def table(self) -> Table:
+        """The features."""
+        return self.data.X
+
+    @cached_property
+    def truth(self) -> Bytes:
+        """The labels, shape (examples, labels); 0, 1, or 2 where one is unknown."""
+        return dense_labels(self.data.Y)
+
+    @cached_property
+    def covers(self) -> Covers:
+        """The examples as bits, and which satisfy what."""
+        return Covers(self.table, self.truth)
 
     @property
-    def known(self) -> Bools:
-        """Where labels are known, shape (examples, labels)."""
-        return np.asarray(self.truth != UNKNOWN)
+    def weighted(self) -> bool:
+        """Whether the data came with weights; pages count examples, and then say so."""
+        return self.data.weights is not None
+
+    @cached_property
+    def fingerprints(self) -> set[str]:
+        """Names of these examples as learners record them: without weights, and with those of one."""
+        ones = np.ones(len(self), dtype=np.int64)
+        return {fingerprint(self.table, self.truth), fingerprint(self.table, self.truth, ones)}
 
     @property
     def answers(self) -> LabelMatrix:
         """The truth in the form in which scores know unknown labels."""
         return LabelMatrix.of(self.truth, None)
-
-    def dataset(self, label_names: tuple[str, ...]) -> Dataset:
-        """Return the examples as the models see them."""
-        return Dataset(self.table, self.truth, label_names, name=self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +131,7 @@ def learned_from_others(model: Any, part: Part) -> bool:
         return False
     if model.info.get("examples") not in (None, len(part)):
         return True
-    return not part.weighted and recorded not in _fingerprints(part)
-
-
-def _fingerprints(part: Part) -> set[str]:
-    """Fingerprints of the data as a learner may have recorded them: with and without unit weights."""
-    ones = np.ones(len(part), dtype=np.int64)
-    return {fingerprint(part.table, part.truth), fingerprint(part.table, part.truth, ones)}
+    return not part.weighted and recorded not in part.fingerprints
 
 
 def _named(models: Any) -> list[tuple[str, Any]]:
@@ -137,7 +142,7 @@ def _named(models: Any) -> list[tuple[str, Any]]:
         pairs = [(_default_name(given), _model(given)) for given in (models if several else [models])]
     if not pairs:
         raise OptionError("a report needs at least one model")
-    return _distinct(pairs)
+    return list(zip(distinct(name for name, _ in pairs), (model for _, model in pairs), strict=True))
 
 
 def _is_model(given: Any) -> bool:
@@ -168,14 +173,17 @@ def _default_name(given: Any) -> str:
     return " ".join([kind, *words] if kind else words) or "model"
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Number names that occur twice, so that every model can be told from the others."""
-    taken: dict[str, int] = {}
-    named = []
-    for name, model in pairs:
-        taken[name] = taken.get(name, 0) + 1
-        named.append((name if taken[name] == 1 else f"{name} ({taken[name]})", model))
-    return named
+def distinct(names: Iterable[str]) -> list[str]:
+    """Number names that occur twice, so that every model can be told from the others.
+
+    >>> distinct(["a", "b", "a", "a (2)"])
+    ['a', 'b', 'a (2)', 'a (2) (2)']
+    """
+    taken: list[str] = []
+    for name in names:
+        numbered = chain([name], (f"{name} ({number})" for number in count(2)))
+        taken.append(next(one for one in numbered if one not in taken))
+    return taken
 
 
 def _part(key: str, title: str, data: Any, model: Any) -> Part:
@@ -191,12 +199,5 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
     truth = data.Y
     if data.label_names != model.label_names:
         truth = arrange_labels(truth, data.label_names, model.label_names).check(data.name, "which is left out").Y
-    return Part(
-        key,
-        title,
-        data.name,
-        to_table(data.X, model.features),
-        dense_labels(truth),
-        data.row_ids,
-        data.weights is not None,
-    )
+    X = to_table(data.X, model.features)
+    return Part(key, title, replace(data, X=X, Y=dense_labels(truth), label_names=model.label_names))

@@ -8,7 +8,7 @@ empty or tests labels only states an unconditional one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from typing import Literal as Choice
 
@@ -20,6 +20,8 @@ from polyrule.model.rule import LabelCondition, Rule
 
 #: edges kept; a list with very large heads would otherwise draw every pair of labels
 MOST_EDGES = 400
+#: how often the force-directed placement moves all labels
+ROUNDS = 150
 
 
 @dataclass(slots=True)
@@ -31,9 +33,7 @@ class Edge:
     # source, target: labels; for "together" the smaller one first
     source: int
     target: int
-    # source_value, target_value: 1 present, 0 absent
-    source_value: int
-    target_value: int
+    values: tuple[int, int]  # of source and target: 1 present, 0 absent
     conditional: bool  # whether features must satisfy something too
     rules: list[int] = field(default_factory=list)  # the rules that say so
 
@@ -76,7 +76,7 @@ def _edges(rules: Sequence[Rule], most: int | None) -> tuple[list[Edge], int]:
         saying = np.intersect1d(_rules_with((by_head, by_body)[order], a), _rules_with(by_head, b))
         numbers = [int(number) for number in saying if conditional[number] == holds]
         kind = "implies" if order else "together"
-        edges.append(Edge(kind, a // 2, b // 2, a % 2, b % 2, holds, numbers))  # type: ignore[arg-type]
+        edges.append(Edge(kind, a // 2, b // 2, (a % 2, b % 2), holds, numbers))  # type: ignore[arg-type]
     return edges, len(found)
 
 
@@ -99,7 +99,7 @@ def _rules_with(matrix: Any, column: int) -> Any:
     return matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
 
 
-def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> Floats:
+def layout(labels: int, pairs: Iterable[tuple[int, int]]) -> Floats:
     """Place labels in the unit square: linked ones near each other, all of them apart.
 
     A force-directed placement that starts from a circle and uses no random numbers, so that the same model always gives
@@ -115,14 +115,14 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> 
     if labels < 2:
         return np.full((labels, 2), 0.5)
     ideal = 1.6 / np.sqrt(labels)
-    for step in range(rounds):
+    for step in range(ROUNDS):
         gap = place[:, None, :] - place[None, :, :]
         distance = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-6)
         push = ideal**2 / distance**2 - linked * distance / ideal
         np.fill_diagonal(push, 0)
         force = (gap * push[:, :, None]).sum(axis=1) - 2.0 * place  # a pull to the middle keeps loose labels in view
         length = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
-        place = place + force / length * np.minimum(length, 0.15 * (1 - step / rounds))
+        place = place + force / length * np.minimum(length, 0.15 * (1 - step / ROUNDS))
     low, high = place.min(axis=0), place.max(axis=0)
     scaled: Floats = (place - low) / np.maximum(high - low, 1e-9)
     return scaled
@@ -134,16 +134,6 @@ def summarise(rules: Iterable[Rule], labels: int) -> dict[str, Any]:
     places = layout(labels, ((edge.source, edge.target) for edge in kept))
     return {
         "places": [[round(float(x), 4), round(float(y), 4)] for x, y in places],
-        "edges": [
-            {
-                "kind": edge.kind,
-                "source": edge.source,
-                "target": edge.target,
-                "values": [edge.source_value, edge.target_value],
-                "conditional": edge.conditional,
-                "rules": edge.rules,
-            }
-            for edge in kept
-        ],
+        "edges": [asdict(edge) for edge in kept],
         "dropped": total - len(kept),
     }

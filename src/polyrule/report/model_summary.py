@@ -27,7 +27,7 @@ from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.examples import plain
 from polyrule.report.inputs import Part
-from polyrule.report.tally import Tally, counts
+from polyrule.report.tally import Tally
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5
@@ -95,19 +95,13 @@ def _ensemble(model: RuleEnsemble) -> dict[str, Any]:
     }
 
 
-def summarise_part(model: RuleList | RuleEnsemble, result: Tally) -> dict[str, Any]:
-    """What running a list on one part showed: labels nobody set, and the curve; an ensemble has no order to follow."""
+def curve_entry(model: RuleList | RuleEnsemble, result: Tally) -> dict[str, Any]:
+    """How a list came to its predictions on one part; an ensemble has no order to follow."""
     if not isinstance(model, RuleList):
         return {}
-    steps = curve(model, result)
-    shares = {
-        "set": steps.set_share,
-        "micro_f1": steps.micro_f1,
-        "hamming_accuracy": steps.hamming_accuracy,
-        "subset_accuracy": steps.subset_accuracy,
-    }
-    rounded = {name: [round(float(value), 5) for value in values] for name, values in shares.items()}
-    return {"unset": counts(result.unset).tolist(), "curve": rounded | {"open": steps.open_examples.tolist()}}
+    names = {"set_share": "set", "open_examples": "open"}
+    points = vars(curve(model, result)).items()
+    return {"curve": {names.get(name, name): np.round(values, 5).tolist() for name, values in points}}
 
 
 def warnings(model: RuleList | RuleEnsemble, runs: Sequence[Tally], parts: Sequence[Part]) -> list[str]:

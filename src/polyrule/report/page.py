@@ -72,11 +72,11 @@ def embed(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def notebook_frame(page: str, height: int = 760) -> str:
+def notebook_frame(page: str) -> str:
     """Return the page inside a frame of its own, so that neither its style nor its script touches a notebook."""
     return (
         f'<iframe title="polyrule report" srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-modals" '
-        f'style="width:100%;height:{height}px;border:1px solid #8888;border-radius:8px"></iframe>'
+        'style="width:100%;height:760px;border:1px solid #8888;border-radius:8px"></iframe>'
     )
 
 

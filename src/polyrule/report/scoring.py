@@ -12,6 +12,7 @@ from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
 from polyrule.report.inputs import Part
+from polyrule.report.tally import Tally, counts
 
 #: pairs of confused labels kept per model and part
 MOST_CONFUSIONS = 600
@@ -71,20 +72,23 @@ def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledS
     return found
 
 
-def summarise(part: Part, predicted: Bytes, simple: SIMPLE, names: tuple[str, ...]) -> dict[str, Any]:
-    """All measures, those of simple models, per-label counts and ratios, and which labels stand in for which."""
-    comparison = BaselineComparison(model=score(part.answers, predicted, names), baseline=simple["majority"])
-    per_label = comparison.model.per_label()
+def summarise(part: Part, run: Tally, simple: SIMPLE) -> dict[str, Any]:
+    """All measures, those of simple models, and what is known about each label."""
+    comparison = BaselineComparison(model=score(part.answers, run.labels), baseline=simple["majority"])
     return {
         "scores": {name: _rounded(comparison.model[name]) for name in MEASURES},
         "simple": {other: {name: _rounded(found[name]) for name in MEASURES} for other, found in simple.items()},
         "warning": comparison.warning,
-        "per_label": {
-            key: [_rounded(value) for value in values] if key in ("precision", "recall", "f1") else values
-            for key, values in per_label.items()
-            if key in ("present", "predicted", "tp", "fp", "fn", "precision", "recall", "f1")
-        },
-        "confusion": confusion(part.truth, predicted),
+        **about_labels(part, run),
+    }
+
+
+def about_labels(part: Part, run: Tally, confused: bool = True) -> dict[str, Any]:
+    """Per label its counts and ratios and where no rule set it, and, if `confused`, which labels stand in for which."""
+    return {
+        "per_label": {name: np.round(values, 6).tolist() for name, values in run.per_label.items()},
+        "unset": counts(run.unset).tolist(),
+        "confusion": confusion(part.truth, run.labels) if confused else [],
     }
 
 

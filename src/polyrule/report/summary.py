@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from polyrule.names import visible
 from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
-from polyrule.report.tally import Covers, tally
+from polyrule.report.tally import counts, tally
 from polyrule.version import __version__
 
 
@@ -57,7 +58,7 @@ def _again(model: Any, inputs: Inputs, resamples: int) -> Stability:
     part = inputs.parts[0]
     if part.unseen:
         raise OptionError("resamples needs the training data (data=), which these examples are not")
-    return stability(model, part.dataset(inputs.label_names), resamples)
+    return stability(model, replace(part.data, weights=None), resamples)
 
 
 def _figures(item: Importance) -> list[float]:
@@ -79,8 +80,7 @@ def summarise(
     used = examples.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
-    covers = [Covers(part.table, part.truth) for part in inputs.parts]
-    runs = [[tally(model, part) for part in covers] for model in inputs.models]
+    runs = [[tally(model, part.covers) for part in inputs.parts] for model in inputs.models]
     last = inputs.parts[-1] if inputs.parts else None
     simple = [scoring.simple_scores(part, inputs.parts[0]) for part in inputs.parts]
     resampled = None if last is None else scoring.resample(last, [results[-1].labels for results in runs])
@@ -139,12 +139,12 @@ def _findings(inputs: Inputs) -> list[str]:
     """What the data owner should know about the data itself, such as test examples that were trained on."""
     if not inputs.parts:
         return []
-    first, *rest = (part.dataset(inputs.label_names) for part in inputs.parts)
+    first, *rest = (part.data for part in inputs.parts)
     return [finding.message for finding in first.describe(*rest).findings]
 
 
 def _title(inputs: Inputs) -> str:
-    name = inputs.parts[0].name if inputs.parts else ""
+    name = inputs.parts[0].data.name if inputs.parts else ""
     what = "Rules" if len(inputs.models) == 1 else f"{len(inputs.models)} models"
     return (
         f"{what} for {name}"
@@ -154,15 +154,15 @@ def _title(inputs: Inputs) -> str:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    present, known = part.present, part.known
+    present, known = counts(part.covers.present), int(counts(part.covers.present | part.covers.absent).sum())
     missing = np.isnan(part.table.values.data if part.table.is_sparse else part.table.values)
     return part.entry() | {
-        "cardinality": round(float(present.sum(axis=1).mean()), 4),
-        "density": round(float(present[known].mean()) if known.any() else 0.0, 4),
+        "cardinality": round(int(present.sum()) / len(part), 4),
+        "density": round(int(present.sum()) / max(1, known), 4),
         "label_sets": len(np.unique(part.truth, axis=0)),
         "missing": int(missing.sum()),
-        "present": present.sum(axis=0, dtype=np.int64).tolist(),
-        "unknown": int((~known).sum()),
+        "present": present.tolist(),
+        "unknown": part.truth.size - known,
     }
 
 
@@ -176,7 +176,7 @@ def _model(
 ) -> dict[str, Any]:
     entry = {"name": name} | model_summary.summarise(_roundable(model, inputs.parts), results, slots)
     parts = [
-        scoring.summarise(part, result.labels, known, inputs.label_names) | model_summary.summarise_part(model, result)
+        scoring.summarise(part, result, known) | model_summary.curve_entry(model, result)
         for part, result, known in zip(inputs.parts, results, simple, strict=True)
     ]
     entry |= {"info": _info(model.info), "parts": parts}
@@ -207,10 +207,10 @@ def _info(info: dict[str, Any]) -> dict[str, Any]:
 
 def _fit_warnings(model: Any, inputs: Inputs) -> list[str]:
     reasons = {
-        "time_limit": "Learning ended at its time limit; the list may be incomplete.",
-        "interrupted": "Learning was interrupted; the list holds the rules found until then.",
+        "time_limit": "Learning ended at its time limit; the model may be incomplete.",
+        "interrupted": "Learning was interrupted; the model holds the rules found until then.",
         "max_rules": "Learning ended at the largest number of rules allowed.",
-        "callback": "Learning was ended by a callback; the list may be incomplete.",
+        "callback": "Learning was ended by a callback; the model may be incomplete.",
     }
     found = [reasons[model.info["stopped"]]] if model.info.get("stopped") in reasons else []
     part = inputs.parts[0] if inputs.parts else None
@@ -218,7 +218,7 @@ def _fit_warnings(model: Any, inputs: Inputs) -> list[str]:
         # Said only where someone calls these the training data, or where other models were learned from them.
         found.append(
             f"The model was learned from {model.info.get('examples', 'other')} examples that are not those of "
-            f"{part.name} ({len(part)}): figures under “{part.title}” are not those of its training run."
+            f"{part.data.name} ({len(part)}): figures under “{part.title}” are not those of its training run."
         )
     return found
 

@@ -84,7 +84,7 @@ def helps(one: dict[str, Any]) -> bool:
 
 def _targets(bench: Workbench, model: Any, rows: Words, label: int | None, value: int | None) -> list[Target]:
     """What is wrong on the chosen examples, label by label, the most frequent first."""
-    run, part = bench.tallies(model)[0], bench.covers[0]
+    run, part = bench.tallies(model)[0], bench.parts[0].covers
     found = []
     for number in range(part.labels) if label is None else [label]:
         for wanted, wrong in ((1, part.present & ~run.predicted), (0, part.absent & run.predicted)):
@@ -96,13 +96,13 @@ def _targets(bench: Workbench, model: Any, rows: Words, label: int | None, value
 
 def _bodies(bench: Workbench, target: Target) -> Iterator[tuple[Condition, ...]]:
     """Bodies that hold on the rows of a target and not where the label has the other value."""
-    part = bench.covers[0]
+    part = bench.parts[0].covers
     wanted = unpack(target.rows, part.rows)
     against = unpack((part.absent if target.value else part.present)[target.label], part.rows)
     chosen = np.concatenate([thinned(np.flatnonzero(side), MOST_SEARCHED // 2) for side in (wanted, against)])
     if not len(chosen):
         return
-    table, truth = bench.parts[0].table[chosen], wanted[chosen].astype(np.uint8)[:, None]
+    table, truth = part.table[chosen], wanted[chosen].astype(np.uint8)[:, None]
     # Where thinning left out more of one side than of the other, weights put that right.
     sides = [max(1, int(mask.sum())) for mask in (wanted, against)]
     kept = [max(1, int(truth.sum())), max(1, int((1 - truth).sum()))]
@@ -127,7 +127,7 @@ def _rule(bench: Workbench, model: Any, target: Target, body: tuple[Condition, .
     """The rule that gives a label its value where a body holds; in an ensemble with the weight that mends most."""
     if isinstance(model, RuleList):
         return Rule((Literal(target.label, target.value),), body, origin="hand")
-    part, run = bench.covers[0], bench.tallies(model)[0]
+    part, run = bench.parts[0].covers, bench.tallies(model)[0]
     rows = np.flatnonzero(unpack(part.body(body), part.rows))
     truth, absent = (unpack(side[target.label], part.rows)[rows] for side in (part.present, part.absent))
     known, cut = truth | absent, _cut(model, target.label)
@@ -152,7 +152,7 @@ def _place(bench: Workbench, model: Any, target: Target, body: Sequence[Conditio
     """Before the first rule that sets the label on an example to be mended; at the end if none does."""
     if not isinstance(model, RuleList):
         return len(model.rules)
-    mine = bench.covers[0].body(body) & target.rows
+    mine = bench.parts[0].covers.body(body) & target.rows
     run = bench.tallies(model)[0]
     for number, rule in enumerate(model.rules):
         decides = rule.stop or model.full or any(literal.label == target.label for literal in rule.head)

@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from polyrule.arrays import Bytes
 from polyrule.data import Dataset
+from polyrule.data.labels import UNKNOWN
 from polyrule.evaluation.baseline import simple_predictions
 from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.names import visible
@@ -19,7 +20,7 @@ from polyrule.report.comparison import shared_rules
 from polyrule.report.inputs import Part
 from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
-from polyrule.report.tally import Covers, tally_labels
+from polyrule.report.tally import tally_labels
 from polyrule.studio.jobs import Job
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import said
@@ -70,12 +71,13 @@ def judged(data: Dataset, models: dict[int, Any]) -> list[dict[str, Any]]:
 def _differing(bench: Workbench, first: Any, second: Any, at: int) -> list[dict[str, Any]]:
     """The first examples of a part that two models decide otherwise: [label, first says, second says, truth]."""
     part, left, right = bench.parts[at], bench.tallies(first)[at].labels, bench.tallies(second)[at].labels
+    ids = part.data.row_ids
     entries = []
     for row in np.flatnonzero((left != right).any(axis=1))[:MOST_DIFFERING].tolist():
         labels = np.flatnonzero(left[row] != right[row]).tolist()
         entries.append(
             {
-                "name": str(row + 1) if part.row_ids is None else visible(part.row_ids[row]),
+                "name": str(row + 1) if ids is None else visible(ids[row]),
                 "labels": [[k, int(left[row, k]), int(right[row, k]), int(part.truth[row, k])] for k in labels],
             }
         )
@@ -105,7 +107,7 @@ def references(train: Part, test: Part, job: Job | None = None, threads: int | N
 
 
 def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
-    rows = thinned(np.flatnonzero(train.known.all(axis=1)), MOST_FOREST)
+    rows = thinned(np.flatnonzero((train.truth != UNKNOWN).all(axis=1)), MOST_FOREST)
     if not len(rows):
         return np.zeros_like(test.truth)
     encoder = MatrixEncoder().fit(train.table[rows])
@@ -117,7 +119,7 @@ def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
 
 
 def _entry(name: str, labels: Bytes, test: Part) -> dict[str, Any]:
-    scores = tally_labels(labels, Covers(test.table, test.truth)).scores
+    scores = tally_labels(labels, test.covers).scores
     return {
         "name": name,
         "words": WORDS[name],

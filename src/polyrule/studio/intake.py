@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from polyrule.model.files import Node
 from polyrule.names import visible
 from polyrule.studio.column_summary import describe_columns
 from polyrule.studio.setup import (
+    READING,
     Look,
     Origin,
     Setup,
@@ -30,15 +32,15 @@ R = TypeVar("R")
 
 
 class Intake:
-    """What is known about the data before it can be learned from.
+    """What is known about the data: the files, what is said about their columns, the columns as they were first seen.
 
-    The file to learn from, and a second one where the held-out part has its own; what is said about the columns by now,
-    and the columns as they were first seen.
+    A second file may be given for the held-out part while others are at work; `read` says that it now is.
     """
 
     def __init__(self) -> None:
         self.origin: Origin | None = None
-        self.test_origin: Origin | None = None
+        self.test_origin: Origin | None = None  # of the held-out examples at work, where they have a file of their own
+        self.second: Origin | None = None  # the same, for the examples that are read next
         self.setup = Setup()
         self.looked: Look | None = None
         self._described: dict[tuple[int, str], dict[str, Any]] = {}  # of the file at hand; a million rows take seconds
@@ -52,13 +54,17 @@ class Intake:
         """Look at a file; it replaces whatever was there before."""
         self.origin, self.looked = _quiet(lambda: first_look(origin))
         self.setup, self._described = self.looked.setup, {}
-        self.test_origin = None if test is None else self._same_sheet(test)
+        self.second = self.test_origin = None if test is None else self._same_sheet(test)
+
+    def read(self, setup: Setup) -> None:
+        """Remember how the examples at work were read."""
+        self.setup, self.test_origin = setup, self.second
 
     def hold_out(self, origin: Origin) -> None:
         """Take the held-out part from a second file."""
         if self.looked is None:
             raise OptionError("drop the data to learn from first, then the held-out data")
-        self.test_origin = self._same_sheet(origin)
+        self.second = self._same_sheet(origin)
 
     def _same_sheet(self, origin: Origin) -> Origin:
         """Return another file with the sheet that was chosen in the first; where it has no such one, its first."""
@@ -74,7 +80,7 @@ class Intake:
         asked = max(0, start), find
         if asked not in self._described:
             self._described = {asked: describe_columns(self.looked, *asked)}
-        said = {"setup": self.setup.to_json(), "second": _called(self.test_origin), "file": _called(self.origin)}
+        said = {"setup": self.setup.to_json(), "second": _called(self.second), "file": _called(self.origin)}
         return self._described[asked] | said | {"sheets": sheets, "sheet": self.origin.sheet if self.origin else ""}
 
     def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
@@ -82,11 +88,12 @@ class Intake:
 
         Returns what is said about the columns, completed by the model, and both parts.
         """
-        origin, second = self.origin, self.test_origin
+        origin, second = self.origin, self.second
         if origin is None:
             raise OptionError("there is no data yet")
-        if model is not None and not (setup.reading.get("labels") or setup.reading.get("tags")):
-            setup = replace(setup, reading=setup.reading | {"labels": list(model.label_names)})
+        if model is not None and not setup.reading.get("labels"):
+            known = {} if setup.reading.get("tags") else self._remembered(model)
+            setup = replace(setup, reading=known | setup.reading | {"labels": list(model.label_names)})
         features = None if model is None else model.features
         data = numbered(_quiet(lambda: load(origin, setup, features)))
         check_learnable(data)
@@ -95,9 +102,15 @@ class Intake:
         test = numbered(_quiet(lambda: load(second, setup, data.features)))
         return setup, data, aligned(test, data.label_names)
 
+    def _remembered(self, model: Any) -> dict[str, Any]:
+        """What a model knows of how its data was written, as far as it can be said on the page."""
+        known = {name: value for name, value in model.info.get("reading", {}).items() if name in READING}
+        name = model.info.get("id_column")
+        return known | ({"identifier": name} if self.looked and name in self.looked.data.feature_names else {})
+
     def fresh(self, origin: Origin, train: Dataset) -> Dataset:
         """Read examples from a file that is neither learned from nor looked at while rules are changed."""
-        used = {one.digest for one in (self.origin, self.test_origin) if one is not None}
+        used = {one.digest for one in (self.origin, self.test_origin, self.second) if one is not None}
         if origin.digest in used:
             raise OptionError(f"{origin.name} is in use here already; a last word needs examples that nobody has seen")
         chosen = self._same_sheet(origin)
@@ -106,9 +119,9 @@ class Intake:
 
     def forget_files(self, folder: Path) -> None:
         """Remove dropped tables that are not, or no longer, in use."""
-        used = {origin.path for origin in (self.origin, self.test_origin) if origin is not None}
+        used = {Path(one.path).resolve() for one in (self.origin, self.test_origin, self.second) if one is not None}
         for path in folder.iterdir():
-            if str(path) not in used and not path.name.startswith("."):
+            if path.resolve() not in used and not path.name.startswith("."):
                 path.unlink(missing_ok=True)
 
     def about(self) -> dict[str, Any] | None:
@@ -121,22 +134,28 @@ class Intake:
     def restore(self, about: dict[str, Any], source: str) -> None:
         """Take up what a project file says, if the files are still the same."""
         node = Node(about, source, "data").fields(("origin", "test", "setup"))
-        origin, test = _origin(node["origin"]), node["test"].maybe(_origin)
+        read = partial(_origin, beside=Path(source).parent)
+        origin, test = read(node["origin"]), node["test"].maybe(read)
         setup = Setup.from_json(node["setup"].value)
         self.look(origin, test)
         self.setup = setup
 
 
-def _origin(node: Node) -> Origin:
+def _origin(node: Node, beside: Path) -> Origin:
+    """Read where data came from; a file that is not where it was may have come along with the project."""
     members = node.fields(("kind", "name", "path", "digest"), ("sheet",))
     origin = Origin(**{name: member.maybe(Node.text) or "" for name, member in members.items()})
     if origin.kind == "file":
+        was = Path(origin.path)
+        places = (was, beside / was.name, beside / was.parent.name / was.name)
+        place = next((place for place in places if place.is_file()), was)
         try:
-            found = Origin.of_file(Path(origin.path), origin.name)
+            found = Origin.of_file(place, origin.name)
         except OSError as problem:
             raise DataError(f"{origin.path}: the data of the project cannot be read ({problem.strerror})") from problem
         if found.digest != origin.digest:
-            raise DataError(f"{origin.path}: the data has changed since the project began; begin a new project")
+            raise DataError(f"{place}: the data has changed since the project began; begin a new project")
+        origin = replace(origin, path=str(place.resolve()))
     return origin
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -223,8 +224,8 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app, self._token = app, token.encode()
         names = ("127.0.0.1", "localhost")
-        self._hosts = {f"{name}:{port}".encode() for name in names}
-        self._origins = {f"http://{name}:{port}".encode() for name in names}
+        self._hosts = {f"{name}:{port}" for name in names}
+        self._origins = {f"http://{host}" for host in self._hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check a request and pass it on."""
@@ -237,8 +238,7 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = {**message, "headers": [*message["headers"], *own]}
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
         refused = self._refusal(scope)
@@ -250,19 +250,15 @@ class Guard:
         await self.app(inner, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
-        if len(headers.get(b"host", [])) != 1 or headers[b"host"][0].lower() not in self._hosts:
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return _no(421, "this address is served under another name")
         parts = scope["path"].split("/", 2)
         if len(parts) < 3 or not hmac.compare_digest(parts[1].encode("utf-8", "replace"), self._token):
             return _no(404, "there is nothing here; open the address that the terminal shows, with its token")
-        origins = headers.get(b"origin", [])
-        if any(origin not in self._origins for origin in origins):
-            return _no(403, "only the studio's own page may ask for this")
-        site = headers.get(b"sec-fetch-site", [b"none"])
-        if any(one not in (b"same-origin", b"none") for one in site):
+        sites = headers.getlist("sec-fetch-site")
+        if not self._origins.issuperset(origins) or not {"same-origin", "none"}.issuperset(sites):
             return _no(403, "only the studio's own page may ask for this")
         if scope["method"] not in ("GET", "HEAD") and not origins:
             return _no(403, "a request that changes something must say where it comes from")

@@ -65,13 +65,13 @@ class Project:
         """The model that is looked at."""
         return self.current.model
 
-    def opened(self, model: Any, what: str, by: str = "", step: Step | None = None, why: str = "") -> Project:
+    def opened(self, model: Any, what: str, by: str = "", step: Step | None = None) -> Project:
         """Return the project with a model that was learned or brought along."""
         parent = self.at if self.at >= 0 else None
         kept = _kept_notes(self.current, model) if self.at >= 0 else {}
         brought = model.info.get("notes")
         notes = kept | (_readable_notes(brought) if isinstance(brought, dict) else {})
-        return self._with(Version(model, step or {"do": "open"}, what, why, by, _now(), parent, notes))
+        return self._with(Version(model, step or {"do": "open"}, what, "", by, _now(), parent, notes))
 
     def changed(self, step: Any, why: str = "", by: str = "") -> Project:
         """Return the project with one more step done."""
@@ -103,10 +103,10 @@ class Project:
             raise OptionError(f"there is no version {number + 1} among {len(self.versions)}")
         return replace(self, at=number)
 
-    def path(self, number: int | None = None) -> list[int]:
-        """Return the versions that lead to one, in order."""
+    def path(self) -> list[int]:
+        """Return the versions that lead to the one that is looked at, in order."""
         found: list[int] = []
-        place: int | None = self.at if number is None else number
+        place: int | None = self.at
         while place is not None and place >= 0:
             found.append(place)
             place = self.versions[place].parent

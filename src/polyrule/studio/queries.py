@@ -144,12 +144,14 @@ class Questions:
         return compare(self._bench(), first, second)
 
 
+#: ways to go on with a text that a page is told of
+MOST_OFFERED = 12
 # A group of alternatives that is not closed yet: its bracket, and what is in it by now.
 _GROUP = re.compile(r'\b(?:any|at least \d+) of\s*(?:"[^"]*"\s*)?([({])([^)}]*|[^)]*)$')
 _NAME = re.compile(r'(?:^|<-|,|\{|=|¬|!|~)\s*("?[^,<>={}¬"]*)$')
 
 
-def complete(model: Any, text: str, most: int = 12) -> list[dict[str, str]]:
+def complete(model: Any, text: str) -> list[dict[str, str]]:
     """Return how the text of a rule could go on: names of labels before the arrow, of features and values behind it.
 
     Examples
@@ -167,7 +169,7 @@ def complete(model: Any, text: str, most: int = 12) -> list[dict[str, str]]:
     """
     group = _GROUP.search(text) if "<-" in text else None
     if group is not None and group[1] == "(":
-        inner = complete(model, f"<-{group[2]}", most)
+        inner = complete(model, f"<-{group[2]}")
         return [{**one, "from": str(int(one["from"]) + group.start(2) - 2)} for one in inner]
     match = _NAME.search(text)
     if match is None:
@@ -182,7 +184,7 @@ def complete(model: Any, text: str, most: int = 12) -> list[dict[str, str]]:
     fitting = [one for one in names if begun in one[0].lower()]
     fitting.sort(key=lambda one: not one[0].lower().startswith(begun))
     start = str(match.start(1))
-    return [{"insert": shown, "kind": kind, "from": start} for _, shown, kind in fitting[:most]]
+    return [{"insert": shown, "kind": kind, "from": start} for _, shown, kind in fitting[:MOST_OFFERED]]
 
 
 def _category_names(model: Any, before: str) -> list[tuple[str, str, str]]:

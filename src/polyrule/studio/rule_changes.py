@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Floats, Words
-from polyrule.data.table import Table
 from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
 from polyrule.model.printing import format_condition
@@ -75,7 +74,7 @@ def _with(body: Body, at: int, members: tuple[FeatureCondition, ...], old: Group
 
 def _sharper(bench: Workbench, model: Any, index: int) -> list[FeatureCondition]:
     """Conditions that keep what a rule does right and lose what it does wrong, judged on its own examples."""
-    part, run, rule = bench.covers[0], bench.tallies(model)[0], model.rules[index]
+    part, run, rule = bench.parts[0].covers, bench.tallies(model)[0], model.rules[index]
     gain = np.zeros(part.rows)
     fired = run.fired[index]
     for _, agree, differ in _sides(part, rule):
@@ -89,7 +88,7 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
 
     They are looked for where everything but that condition holds, and are to hold where that sets labels right.
     """
-    part, run, rule = bench.covers[0], bench.tallies(model)[0], model.rules[index]
+    part, run, rule = bench.parts[0].covers, bench.tallies(model)[0], model.rules[index]
     grouped = any(isinstance(condition, GroupCondition) for condition in rule.body)
     found: list[tuple[Body, Condition, FeatureCondition]] = []
     for at, condition in enumerate(rule.body):
@@ -121,8 +120,9 @@ def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
 
 def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[FeatureCondition]:
     """The conditions that gain most on some examples: anything, or more than all of them do together."""
-    rows = thinned(np.flatnonzero(unpack(on, bench.covers[0].rows)), MOST_SEARCHED // 2)
-    table: Table = bench.parts[0].table[rows]
+    part = bench.parts[0]
+    rows = thinned(np.flatnonzero(unpack(on, len(part))), MOST_SEARCHED // 2)
+    table = part.table[rows]
     gain = gain[rows]
     found: list[Found] = []
     for column, feature in enumerate(table.features):

@@ -28,13 +28,15 @@ def script(project: Project, intake: Intake, examples: int, recounted: bool) -> 
         "",
         "import polyrule",
         "from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets",
-        "from polyrule.data import read",
+        "from polyrule.data import read, to_table",
         "from polyrule.data.splits import train_test_split",
-        "",
-        *_data(intake, examples),
         "",
     ]
     path = project.path()
+    opened = bool(path) and project.versions[path[0]].step["do"] == "open"
+    if opened:
+        lines.append('opened = polyrule.load("opened.json")  # the model that the work began with')
+    lines += [*_data(intake, examples, opened), ""]
     for number in path:
         version = project.versions[number]
         before = None if version.parent is None else project.versions[version.parent].model
@@ -49,11 +51,12 @@ def _step(step: dict[str, Any], before: Any) -> list[str]:
     if step["do"] == "learn":
         return Recipe.of_step(step).code()
     if step["do"] == "open":
-        return ['model = polyrule.load("opened.json")  # the model that the work began with']
+        return ["model = opened"]
     return code(before, step)
 
 
-def _data(intake: Intake, examples: int) -> list[str]:
+def _data(intake: Intake, examples: int, opened: bool) -> list[str]:
+    """The data as it was read: where a model was opened, with its features."""
     origin, test, setup = intake.origin, intake.test_origin, intake.setup
     if origin is None or origin.kind == "python":
         return [
@@ -64,21 +67,25 @@ def _data(intake: Intake, examples: int) -> list[str]:
     lines = []
     if origin.kind == "file":
         lines = [f"# {visible(origin.name)} has the SHA-256 {origin.digest}; it must lie beside this script."]
+    features = "opened.features" if opened else ""
     if test is not None:
-        features = ", features=train.features" if test.kind == "file" else ""
-        return [*lines, f"train = {_read(origin, setup)}", f"test = {_read(test, setup, features)}"]
+        lines += _read("train", origin, setup, features)
+        return [*lines, *_read("test", test, setup, "train.features" if opened or test.kind == "file" else "")]
     stratified = "" if examples <= MOST_STRATIFIED else ", stratified=False"
     split = f"train, test = train_test_split(data, {setup.share!r}, seed={setup.seed}{stratified})"
-    return [*lines, f"data = {_read(origin, setup)}", split]
+    return [*lines, *_read("data", origin, setup, features), split]
 
 
-def _read(origin: Origin, setup: Setup, more: str = "") -> str:
+def _read(what: str, origin: Origin, setup: Setup, features: str) -> list[str]:
+    """Lines that read data into a variable, with the features that an expression gives."""
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
-        return f"datasets.load({name!r}{f', part={part!r}' if part else ''})"
+        line = f"{what} = datasets.load({name!r}{f', part={part!r}' if part else ''})"
+        skip = f'{what} = replace({what}, X=to_table({what}.X, {features}, others="skip"))'
+        return [line, *([skip] if features else [])]
     said = ({"sheet": origin.sheet} if origin.sheet else {}) | setup.reading
     options = "".join(f", {name}={value!r}" for name, value in said.items())
-    return f"read({origin.name!r}{options}{more})"
+    return [f"{what} = read({origin.name!r}{options}{f', features={features}' if features else ''})"]
 
 
 def _comment(what: str, why: str, by: str, when: str) -> Sequence[str]:

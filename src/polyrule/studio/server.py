@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from polyrule.budget import limits
-from polyrule.errors import LimitError, OptionError, PolyruleError
+from polyrule.errors import LimitError, OptionError, OutputError, PolyruleError
 from polyrule.report.page import SCRIPTS, STYLES
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
@@ -184,8 +184,10 @@ async def _keep(request: Request, folder: Path, name: str, max_bytes: int) -> Or
         kept = folder / f"{origin.digest[:24]}{file_ending(name)}"
         os.replace(temporary, kept)
         return replace(origin, path=str(kept))
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OutputError(f"{name}: there is no place for it ({error.strerror or error})") from error
         raise
 
 
@@ -209,7 +211,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 # What the studio says in its own way; all other modules of the report are here, and hold what the server last said.
-_OWN_WAY = ("overview.js", "browse.js", "matters.js", "compare.js", "main.js")
+_OWN_WAY = ("filter.js", "overview.js", "browse.js", "matters.js", "compare.js", "main.js")
 _REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",

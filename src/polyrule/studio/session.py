@@ -1,7 +1,8 @@
 """One person's work: the data, the project with its history, and where everything else about them is found.
 
 Everything the server lets a page do is a method, here or in a part of the session, that takes and returns plain values.
-Methods that change something save the project before they return.
+Methods that change something save the project before they return; where that fails, or the page was not up to date, the
+answer names the "problem".
 
 However many questions a browser sends, one at a time touches a session: whoever asks from several threads holds the
 lock, as the server does. Jobs, and what makes files, take it for as long as they need it.
@@ -68,7 +69,7 @@ class Session:
         sheet, intake = Node(value, "sheet").fields(("sheet",))["sheet"].text(), self.intake
         if intake.origin is None or intake.looked is None or sheet not in intake.looked.sheets:
             raise OptionError("there is no such sheet")
-        test = intake.test_origin
+        test = intake.second
         found = self.take(replace(intake.origin, sheet=sheet))
         return found if test is None else self.take(test, "test")
 
@@ -87,14 +88,14 @@ class Session:
         """Read the data with what a person said about it, and set the held-out part aside; a new history begins."""
         self.require_idle()
         self._read(Setup.from_json(value))
-        self._save()
-        return self.state()
+        problem = self._save()
+        return self.state() | problem
 
     def _read(self, setup: Setup) -> None:
         """Read the examples; where that fails everything stays as it was."""
         said, train, test = self.intake.examples(setup, self._given)
         self.bring(train, test, self._given)
-        self.intake.setup = said
+        self.intake.read(said)
 
     def bring(self, train: Dataset, test: Dataset, model: Any = None) -> None:
         """Begin to work on these examples, with a model where there is one."""
@@ -201,12 +202,19 @@ class Session:
 
     def _became(self, project: Project) -> dict[str, Any]:
         self.project = project
-        self._save()
-        return self.view()
+        problem = self._save()
+        return self.view() | problem
 
-    def _save(self) -> None:
-        if self.path is not None:
+    def _save(self) -> dict[str, Any]:
+        """Save the project; a disk that is full is a problem to be told of, but takes nothing away."""
+        if self.path is None:
+            return {}
+        try:
             save_project(self.path, self.project, self.intake.about(), self._encoder)
+        except OSError as error:
+            why = f"{visible(self.path.name)} cannot be written ({error.strerror or error})"
+            return {"problem": f"{why}. What was done is kept until the studio ends; the next change is saved with it."}
+        return {}
 
     def learned(self, model: Any, recipe: Recipe) -> dict[str, Any]:
         """Take a model that was learned."""
@@ -223,6 +231,9 @@ class Session:
             return
         self.intake.restore(about, str(self.path))
         if project.versions:
+            first = project.versions[0]
+            if first.step.get("do") == "open":  # this model said what the columns and labels are
+                self._given = first.model
             self._read(self.intake.setup)
             for version in project.versions:
                 self.examples().check(version.model)

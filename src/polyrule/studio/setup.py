@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Ints
-from polyrule.data import Dataset, read
+from polyrule.data import Dataset, read, to_table
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
@@ -62,8 +62,8 @@ class Setup:
     @classmethod
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
-        members = Node(value, "setup").fields((), (*_READING, "monotone", "share", "seed"))
-        reading = {name: said for name, read in _READING.items() if (said := members[name].maybe(read))}
+        members = Node(value, "setup").fields((), (*READING, "monotone", "share", "seed"))
+        reading = {name: said for name, read in READING.items() if (said := members[name].maybe(read))}
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
         directions = members["monotone"].maybe(Node.mapping) or {}
@@ -84,7 +84,7 @@ def _texts(node: Node) -> list[str]:
 
 
 #: how the page says each option of `polyrule.data.read`; what is empty is left to its default
-_READING: dict[str, Callable[[Node], Any]] = {
+READING: dict[str, Callable[[Node], Any]] = {
     **dict.fromkeys(("labels", "drop", "nominal", "numeric", "date"), _texts),
     **dict.fromkeys(("tags", "tag_separator", "identifier", "weights"), Node.text),
     "ordinal": lambda node: {name: _texts(node.member(name)) for name in node.mapping()},
@@ -202,7 +202,8 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     """Read the data with everything that is said about it."""
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
-        return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
+        data = load_benchmark(name, part=part or None)  # type: ignore[arg-type]
+        return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
     given = {} if features is None else {"features": features}
     with _shown_as(origin):
         return read(origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **given)

@@ -33,9 +33,9 @@ _MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-def read_step(value: Any, source: str = "step") -> Step:
+def read_step(value: Any) -> Step:
     """Return a step that changes a model after checking it, or raise; learning and opening are not asked for here."""
-    node = Node(value, source)
+    node = Node(value, "step")
     do = node.mapping().get("do")
     if do not in _MEMBERS:
         node.fail(f"does not say what to do: one of {', '.join(_MEMBERS)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
-from polyrule.data.labels import dense_labels, has_unknown
+from polyrule.data.labels import has_unknown
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.bodies import check_table
@@ -21,7 +20,7 @@ from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
-from polyrule.report.tally import Covers, Tally, count, first, tally
+from polyrule.report.tally import Tally, count, first, tally
 from polyrule.studio.steps import rule_at, said
 
 #: versions whose counts are kept
@@ -39,11 +38,7 @@ class Workbench:
 
     def __init__(self, train: Dataset, test: Dataset) -> None:
         self.train, self.test = train, test
-        self.parts = (
-            _part("train", "Training data", train),
-            replace(_part("test", "Held-out data", test), unseen=True),
-        )
-        self.covers = tuple(Covers(part.table, part.truth) for part in self.parts)
+        self.parts = Part("train", "Training data", train), Part("test", "Held-out data", test, unseen=True)
         self._tallies: dict[int, tuple[Any, list[Tally]]] = {}
         self._histograms: dict[int, dict[str, Any]] = {}
 
@@ -66,13 +61,13 @@ class Workbench:
     def tallies(self, model: Any) -> list[Tally]:
         """Return what a model does on each part; the last few are remembered."""
         kept = self._tallies.pop(id(model), None)
-        found = kept[1] if kept is not None else [tally(model, part) for part in self.covers]
+        found = kept[1] if kept is not None else [tally(model, part.covers) for part in self.parts]
         self._tallies[id(model)] = (model, found)
         if len(self._tallies) > MOST_TALLIES:
             del self._tallies[next(iter(self._tallies))]
         return found
 
-    def view(self, model: Any, notes: Any, name: str = "model", graph: bool = False) -> dict[str, Any]:
+    def view(self, model: Any, notes: Any, graph: bool = False) -> dict[str, Any]:
         """Return a model with its counts as the page's modules read it; see `polyrule.report.summary`."""
         runs = self.tallies(model)
         used = used_features(model.rules)
@@ -82,9 +77,12 @@ class Workbench:
             text = said(model, index)
             rule |= {"text": text, "note": dict(notes.get(text, {}))}
         entry |= {
-            "name": name,
+            "name": "model",
             "info": {"options": model.info.get("options", {}) if isinstance(model.info.get("options"), dict) else {}},
-            "parts": [self._on_part(run, part, graph) for run, part in zip(runs, self.parts, strict=True)],
+            "parts": [
+                {"scores": _rounded(run.scores)} | scoring.about_labels(part, run, confused=graph)
+                for run, part in zip(runs, self.parts, strict=True)
+            ],
             "warnings": [],
         }
         return {
@@ -105,14 +103,6 @@ class Workbench:
             self._histograms[column] = feature_entry(self.train.features[column], column, self.train.X)
         return self._histograms[column]
 
-    def _on_part(self, run: Tally, part: Part, whole: bool) -> dict[str, Any]:
-        return {
-            "scores": {name: round(value, 6) for name, value in run.scores.items()},
-            "per_label": {name: np.round(values, 6).tolist() for name, values in run.per_label.items()},
-            "unset": [count(words) for words in run.unset],
-            "confusion": scoring.confusion(part.truth, run.labels) if whole else [],
-        }
-
     def effect(self, before: Any, after: Any) -> list[dict[str, Any]]:
         """Return per part what a change does: label decisions made right and spoilt, examples touched, scores."""
         found = []
@@ -124,15 +114,15 @@ class Workbench:
                     "fixed": count(fixed.ravel()),
                     "broken": count(broken.ravel()),
                     "rows": count(changed),
-                    "scores": {name: round(value, 6) for name, value in new.scores.items()},
-                    "before": {name: round(value, 6) for name, value in old.scores.items()},
+                    "scores": _rounded(new.scores),
+                    "before": _rounded(old.scores),
                 }
             )
         return found
 
     def select(self, model: Any, at: int, kind: str, label: int | None = None, rule: int | None = None) -> Words:
         """Return the examples of a part that a filter means."""
-        run, part = self.tallies(model)[at], self.covers[at]
+        run, part = self.tallies(model)[at], self.parts[at].covers
         if kind not in FILTERS:
             raise OptionError(f"rows: there is no filter {kind!r}; there are {', '.join(FILTERS)}")
         if label is not None and not 0 <= label < part.labels:
@@ -160,9 +150,9 @@ class Workbench:
             return np.asarray(run.fired[rule] & wrong)
         return part.every
 
-    def rows(self, model: Any, at: int, words: Words, start: int = 0, most: int = MOST_ROWS) -> dict[str, Any]:
+    def rows(self, model: Any, at: int, words: Words, start: int) -> dict[str, Any]:
         """Return a few of the chosen examples as the page's modules read them, and how many there are."""
-        chosen, total = first(words, self.covers[at].rows, start, most)
+        chosen, total = first(words, len(self.parts[at]), start, MOST_ROWS)
         places = [np.array(chosen if number == at else [], dtype=np.int64) for number in range(len(self.parts))]
         used = used_features(model.rules)
         return {"examples": chosen_examples(self.parts, places, used), "total": total, "start": start}
@@ -181,10 +171,10 @@ class Workbench:
         return interval_entries(resampled(self.parts[1], [found.labels]), found.scores)
 
 
+def _rounded(scores: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in scores.items()}
+
+
 def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
     """Score models on resamples of a part; of large parts few are enough, and a person waits."""
     return scoring.resample(part, predictions, MOST_COUNTED, least=40)
-
-
-def _part(key: str, title: str, data: Dataset) -> Part:
-    return Part(key, title, data.name, data.X, dense_labels(data.Y), data.row_ids, data.weights is not None)

@@ -2,6 +2,12 @@
 
 const PAGE = 40;
 
+app.showRulesOf = (label) => {
+  drawer.close();
+  app.filter = { ...noFilter(), label: String(label), ...(app.filter ? { view: app.filter.view } : {}) };
+  go("rules", true);
+};
+
 function browse() {
   const chosen = model();
   const filter = (app.filter ??= noFilter());
@@ -39,12 +45,7 @@ function browse() {
     list.classList.toggle("lines", filter.view === "lines");
     fill(list, !found.length && note("No rule fits this filter."), view, next);
   };
-  const controls = el("form", {
-    class: "filters",
-    role: "search",
-    "aria-label": "Filter the rules",
-    on: { submit: (event) => event.preventDefault() },
-  });
+  const controls = searchForm("Filter the rules");
   const refresh = () => {
     fill(controls, filterControls(filter, chosen, show, refresh));
     show();
@@ -76,7 +77,7 @@ function filterControls(filter, chosen, show, refresh) {
     ["", "any feature"],
     ...data.features.map((feature, slot) => [slot, feature.name]).filter(([slot]) => used.has(slot)),
   ];
-  const most = Math.max(0, ...chosen.rules.map((rule) => figures(rule, lastPart >= 0 ? 0 : -1).covers));
+  const most = Math.max(0, ...chosen.rules.map((rule) => firstFigures(rule).covers));
   const least = el("input", {
     type: "number",
     min: 0,

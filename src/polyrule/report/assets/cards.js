@@ -13,6 +13,16 @@ function chipBox(literals, draw) {
   return box;
 }
 
+// Labels as a model says them, [label, said, truth], marked where they are right or wrong.
+const judgedChips = (literals) =>
+  el(
+    "div",
+    { class: "chips" },
+    firstFew(literals, MOST_CHIPS, ([label, said, truth]) =>
+      chip(data.labels[label], said, { class: truth === 2 ? "" : said === truth ? "is-right" : "is-wrong" }),
+    ),
+  );
+
 const headChips = (rule, attributes = () => ({})) =>
   chipBox(rule.head, ([label, value]) => chip(data.labels[label], value, attributes(label)));
 

@@ -112,9 +112,7 @@ function sharedTable(pairs, first, second) {
         el(
           "td",
           { class: "words-cell" },
-          second.rules[right].head
-            .map(([label, value]) => [chip(data.labels[label], value > 0 ? 1 : 0), " "])
-            .slice(0, 12),
+          firstFew(second.rules[right].head, 12, ([label, value]) => [chip(data.labels[label], value), " "]),
         ),
       ),
     );
@@ -178,29 +176,9 @@ function disagreeing(a, b) {
     const differ = [...data.labels.keys()].filter((label) => left[row].labels[label] !== right[row].labels[label]);
     if (!differ.length) continue;
     const truth = examples.truth(row);
-    const cell = (labels) =>
-      el(
-        "td",
-        {},
-        el(
-          "div",
-          { class: "chips" },
-          differ.slice(0, 12).map((label) =>
-            chip(data.labels[label], labels[label], {
-              class: truth[label] === 2 ? null : labels[label] === truth[label] ? "is-right" : "is-wrong",
-            }),
-          ),
-        ),
-      );
-    rows.push(
-      el(
-        "tr",
-        {},
-        el("th", { scope: "row" }, button(examples.name(row), () => openExample(row), { class: "link" })),
-        cell(left[row].labels),
-        cell(right[row].labels),
-      ),
-    );
+    const cell = ({ labels }) => judgedChips(differ.map((label) => [label, labels[label], truth[label]]));
+    const example = button(examples.name(row), () => openExample(row), { class: "link" });
+    rows.push(rowOf(example, cell(left[row]), cell(right[row])));
   }
   return rows.length
     ? table("Examples on which the models differ", ["Example", data.models[a].name, data.models[b].name], rows)

@@ -99,12 +99,13 @@ function coverage(number) {
 }
 
 function coveredExamples(number) {
+  if (app.showCovered) return el("p", {}, button("Show the examples it covers", () => app.showCovered(number)));
   if (!examples.count)
     return note("This report carries no examples; build it with data to see whom the rule covers.");
   const found = coverage(number);
   const bad = found.filter((one) => one.wrong.length);
   const body = el("div", {});
-  const only = el("input", { type: "checkbox", on: { change: () => show() } });
+  const only = tickBox(false, () => show());
   const show = () => {
     const list = only.checked ? bad : found;
     fill(
@@ -157,16 +158,12 @@ function exampleRow(number, { row, newly, wrong }) {
 // At most a dozen chips, the wrong ones first; rules with full predictions set very many labels.
 function labelVerdicts(newly, labels, wrong) {
   const order = [...newly].sort((a, b) => wrong.includes(b) - wrong.includes(a) || a - b);
+  const draw = (label) =>
+    chip(data.labels[label], labels[label], { class: wrong.includes(label) ? "is-wrong" : "is-right" });
   return el(
     "div",
     { class: "chips" },
-    order
-      .slice(0, 12)
-      .map((label) =>
-        chip(data.labels[label], labels[label], { class: wrong.includes(label) ? "is-wrong" : "is-right" }),
-      ),
-    order.slice(0, 12).some((label) => wrong.includes(label)) &&
-      hidden(` wrong about ${wrong.map((label) => data.labels[label]).join(", ")}`),
-    order.length > 12 && el("span", { class: "soft" }, `and ${order.length - 12} more, all right`),
+    firstFew(order, 12, draw, wrong.length > 12 ? "more" : "more, all right"),
+    wrong.length > 0 && hidden(` wrong about ${wrong.map((label) => data.labels[label]).join(", ")}`),
   );
 }

@@ -40,6 +40,26 @@ function fill(node, ...children) {
 let counter = 0;
 const freshId = (stem) => `${stem}-${++counter}`;
 
+// The first of many things, each drawn, and how many more there are.
+const firstFew = (things, most, draw, rest = "more") => [
+  things.slice(0, most).map(draw),
+  things.length > most && el("span", { class: "soft" }, `and ${whole(things.length - most)} ${rest}`),
+];
+
+// A row of controls that choose what is shown.
+const searchForm = (label, ...controls) =>
+  el(
+    "form",
+    { class: "filters", role: "search", "aria-label": label, on: { submit: (event) => event.preventDefault() } },
+    ...controls,
+  );
+
+// A box to tick; `told` gets whether it is ticked.
+function tickBox(checked, told, attributes = {}) {
+  const box = el("input", { type: "checkbox", checked, ...attributes, on: { change: () => told(box.checked) } });
+  return box;
+}
+
 // A field to search in; `typed` gets what stands in it.
 function searchBox(text, typed, placeholder = "name") {
   const control = el("input", { type: "search", value: text, placeholder, on: { input: () => typed(control.value) } });

@@ -2,7 +2,7 @@
 
 const ORDERS = {
   list: ["List order", () => 0],
-  coverage: ["Covers most", (rule) => -figures(rule, 0 <= lastPart ? 0 : -1).covers],
+  coverage: ["Covers most", (rule) => -firstFigures(rule).covers],
   right: ["Most right", (rule) => -figures(rule).right],
   wrong: ["Most wrong", (rule) => -figures(rule).wrong],
   precision: ["Highest precision", (rule) => -precision(figures(rule))],
@@ -43,7 +43,7 @@ function passes(rule, number, filter, words) {
   if ((label !== null || sign !== null) && !rule.head.some(literal) && !tested) return false;
   if (filter.feature !== "" && !featureTests(rule.body).some(([, index]) => index === Number(filter.feature)))
     return false;
-  if (figures(rule, 0 <= lastPart ? 0 : -1).covers < filter.coverage) return false;
+  if (firstFigures(rule).covers < filter.coverage) return false;
   if (!words.length) return true;
   rule.searchText ??= `rule ${number + 1} ${ruleText(rule, data)}`.toLowerCase();
   return words.every((word) => rule.searchText.includes(word));

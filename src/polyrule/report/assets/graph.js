@@ -36,15 +36,9 @@ function graphSection() {
     fill(list, edgeTable(edges));
   };
   const toggle = (name, words, sample) => {
-    const box = el("input", {
-      type: "checkbox",
-      checked: shown[name],
-      on: {
-        change: () => {
-          shown[name] = box.checked;
-          redraw();
-        },
-      },
+    const box = tickBox(shown[name], (on) => {
+      shown[name] = on;
+      redraw();
     });
     return el("label", { class: "check" }, box, sample && edgeSample(sample), ` ${words}`);
   };
@@ -307,11 +301,4 @@ function edgeTable(edges) {
   return table("Dependencies between labels", ["Label", "How", "Label", "Condition", "Rules"], rows);
 }
 
-function ruleLinks(numbers) {
-  return [
-    numbers
-      .slice(0, 12)
-      .map((number) => [numberLink(number), " "]),
-    numbers.length > 12 && el("span", { class: "soft" }, `and ${numbers.length - 12} more`),
-  ];
-}
+const ruleLinks = (numbers) => firstFew(numbers, 12, (number) => [numberLink(number), " "]);

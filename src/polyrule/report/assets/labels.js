@@ -34,17 +34,7 @@ function labelsSection() {
   show();
   return [
     el("h2", { tabindex: "-1" }, "Labels"),
-    el(
-      "form",
-      {
-        class: "filters",
-        role: "search",
-        "aria-label": "Find labels",
-        on: { submit: (event) => event.preventDefault() },
-      },
-      field("Find", find),
-      field("Order", order),
-    ),
+    searchForm("Find labels", field("Find", find), field("Order", order)),
     box,
     graphSection(),
     data.labels.length <= 40 && data.parts.length > 0 && confusionMatrix(),
@@ -102,15 +92,7 @@ function openLabel(label) {
     deciderTable(label),
     data.parts.length > 0 && confusedWith(label),
     labelEdges(label),
-    el(
-      "p",
-      {},
-      button("Show these rules", () => {
-        drawer.close();
-        app.filter = { ...noFilter(), label: String(label), ...(app.filter ? { view: app.filter.view } : {}) };
-        go("rules", true);
-      }),
-    ),
+    app.showRulesOf && el("p", {}, button("Show these rules", () => app.showRulesOf(label))),
   );
 }
 

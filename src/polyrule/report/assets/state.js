@@ -1,7 +1,9 @@
 // What the page holds: the data block, the model being looked at, and results that are computed when first needed.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const app = { model: 0, redraw: [] };
+// What the page shows; a page that has a place for the rules of a label, or for the examples that a rule covers, puts
+// here how to get there (`showRulesOf`, `showCovered`).
+const app = { model: 0 };
 const model = () => data.models[app.model];
 let lastPart = -1;
 
@@ -82,6 +84,9 @@ function figures(rule, part = lastPart) {
     head: rule.head.map((literal) => literal.slice(2)),
   };
 }
+
+// The same on the training data, where there is some.
+const firstFigures = (rule) => figures(rule, partNumbers()[0]);
 
 // Never "100 %" where something is wrong.
 function precisionText(found) {

@@ -10,18 +10,17 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
-from polyrule.report.tally import Covers, Tally, tally
+from polyrule.report.tally import Tally, tally
 
 
-def run_one(model: Any, data: Any) -> tuple[RuleList, Tally, int]:
-    """Run one rule list on one data set, given as in `polyrule.report.build`; also the number of examples."""
+def run_one(model: Any, data: Any) -> tuple[RuleList, Tally]:
+    """Run one rule list on one data set, given as in `polyrule.report.build`."""
     inputs = read_inputs(model, data)
     if len(inputs.models) != 1 or not isinstance(inputs.models[0], RuleList):
         raise OptionError("this plot is about one rule list")
     if not inputs.parts:
         raise OptionError("this plot needs data")
-    part = inputs.parts[0]
-    return inputs.models[0], tally(inputs.models[0], Covers(part.table, part.truth)), len(part)
+    return inputs.models[0], tally(inputs.models[0], inputs.parts[0].covers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +53,10 @@ class Coverage:
     @classmethod
     def of(cls, model: Any, data: Any) -> Coverage:
         """Run the list on the data; both as in `polyrule.report.build`."""
-        _, found, examples = run_one(model, data)
+        _, found = run_one(model, data)
         right, wrong = found.right.sum(axis=1), found.wrong.sum(axis=1)
         covers, sets = tuple(found.covers.tolist()), tuple(found.sets.tolist())
-        return cls(covers, sets, tuple(right.tolist()), tuple(wrong.tolist()), examples)
+        return cls(covers, sets, tuple(right.tolist()), tuple(wrong.tolist()), found.covers_of.rows)
 
     def frame(self) -> Any:
         """Return a row per rule."""
@@ -123,7 +122,7 @@ class RuleScatter:
     @classmethod
     def of(cls, model: Any, data: Any) -> RuleScatter:
         """Run the list on the data; both as in `polyrule.report.build`."""
-        rule_list, found, _ = run_one(model, data)
+        rule_list, found = run_one(model, data)
         right, wrong = found.right.sum(axis=1), found.wrong.sum(axis=1)
         active = [number for number in range(len(rule_list)) if right[number] + wrong[number]]
         return cls(

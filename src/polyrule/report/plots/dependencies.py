@@ -7,6 +7,7 @@ from typing import Any
 
 from polyrule.arrays import Floats
 from polyrule.data.results import make_frame
+from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes
 from polyrule.report.inputs import read_inputs
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout
@@ -44,6 +45,8 @@ class LabelGraph:
     def of(cls, model: Any) -> LabelGraph:
         """Read the dependencies from a model, given as in `polyrule.report.build`."""
         inputs = read_inputs(model)
+        if len(inputs.models) != 1:
+            raise OptionError("this plot is about one model")
         return cls(inputs.label_names, tuple(label_edges(signed_rules(inputs.models[0]))))
 
     def frame(self) -> Any:
@@ -52,9 +55,9 @@ class LabelGraph:
             {
                 "kind": [edge.kind for edge in self.edges],
                 "source": [self.names[edge.source] for edge in self.edges],
-                "source_value": [edge.source_value for edge in self.edges],
+                "source_value": [edge.values[0] for edge in self.edges],
                 "target": [self.names[edge.target] for edge in self.edges],
-                "target_value": [edge.target_value for edge in self.edges],
+                "target_value": [edge.values[1] for edge in self.edges],
                 "conditional": [edge.conditional for edge in self.edges],
                 "rules": [[number + 1 for number in edge.rules] for edge in self.edges],
             }
@@ -68,7 +71,7 @@ class LabelGraph:
         """Draw the graph and return the axes; `absent` also draws dependencies between two absent labels."""
         ax = new_axes(ax, 8.0, 5.5)
         places = self.places()
-        shown = [edge for edge in self.edges[:MOST_EDGES] if absent or edge.source_value or edge.target_value]
+        shown = [edge for edge in self.edges[:MOST_EDGES] if absent or any(edge.values)]
         for edge in shown:
             self._draw(ax, edge, places)
         ax.scatter(places[:, 0], places[:, 1], s=90, color=ACCENT, zorder=3)
@@ -82,14 +85,14 @@ class LabelGraph:
         return ax
 
     def _draw(self, ax: Any, edge: Edge, places: Floats) -> None:
-        same = edge.source_value == edge.target_value
+        present, same = edge.values[0], edge.values[0] == edge.values[1]
         ax.annotate(
             "",
             xy=places[edge.target],
             xytext=places[edge.source],
             arrowprops={
                 "arrowstyle": "-|>" if edge.kind == "implies" else "-",
-                "color": (RIGHT if edge.source_value else SOFT) if same else WRONG,
+                "color": (RIGHT if present else SOFT) if same else WRONG,
                 "linestyle": "--" if edge.conditional else "-",
                 "linewidth": min(4.0, 0.8 + 0.5 * len(edge.rules) ** 0.5),
                 "shrinkA": 9,

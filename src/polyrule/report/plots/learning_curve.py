@@ -12,7 +12,7 @@ from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
-from polyrule.report.tally import Covers, tally
+from polyrule.report.tally import tally
 
 SCORES = ("micro_f1", "hamming_accuracy", "subset_accuracy")
 
@@ -50,7 +50,7 @@ class LearningCurve:
                 raise OptionError(f"model {name!r} is not a rule list, so it has no order to follow")
         return cls(
             tuple(
-                (name, part.title, curve(model, tally(model, Covers(part.table, part.truth))))
+                (name, part.title, curve(model, tally(model, part.covers)))
                 for name, model in pairs
                 for part in inputs.parts
             )

@@ -55,7 +55,7 @@ const silence = () => fill(alertBox);
 const announce = (text) => fill(document.getElementById("said"), text);
 
 // Take over what the server says about the model; the section in sight is drawn anew and the keyboard stays where it was.
-function took({ view, history }) {
+function took({ view, history, problem }) {
   if (view) renew(view);
   studio.hasModel = Boolean(view);
   if (history) studio.history = history;
@@ -63,6 +63,7 @@ function took({ view, history }) {
   app.flip = null;
   app.whatIf = undefined;
   refresh();
+  if (problem) complain(problem);
 }
 
 function refresh() {
@@ -78,8 +79,7 @@ const change = trying(async (step, words) => {
   const answer = await ask("change", { step, why: studio.why, at: studio.history.at });
   if (!answer.problem) studio.why = "";
   took(answer);
-  if (answer.problem) throw new Error(answer.problem);
-  announce(`${words ?? "Done"}. ${scoreText()}`);
+  if (!answer.problem) announce(`${words ?? "Done"}. ${scoreText()}`);
 });
 
 const undo = trying(async () => {

@@ -17,9 +17,15 @@ function showRows(wanted) {
   go("ask", true);
 }
 
+app.showCovered = (number) => {
+  drawer.close();
+  showRows({ filter: "rule", rule: String(number) });
+};
+
 function askSection() {
   const asked = (studio.asked ??= { part: "0", filter: "wrong", label: "", rule: "", start: 0 });
   if (Number(asked.rule) >= model().rules.length) asked.rule = "";
+  if (Number(asked.label) >= data.labels.length) asked.label = ""; // of another table
   const chosen = new Set();
   const rows = el("div", {});
   const answers = el("div", { class: "grid" });
@@ -102,7 +108,7 @@ const loadRows = trying(async (asked, box, chosen, again, answers) => {
       ? table("Examples", [el("th", { scope: "col" }, every), "Example", "Predicted", "Truth differs"], rows, { class: "examples-table" })
       : note("There are no such examples."),
     el("p", { class: "row" },
-      found.total > rows.length && [button("Earlier", to(Math.max(0, asked.start - 25)), { disabled: asked.start === 0 }), button("Later", to(end), { disabled: end >= found.total })],
+      found.total > rows.length && pager(asked.start, end, found.total, 25, "", to),
       el("span", { class: "soft", role: "status" }, rows.length ? `${whole(asked.start + 1)} to ${whole(end)} of ${plural(found.total, "example")}` : "")),
   );
 });
@@ -118,8 +124,8 @@ function exampleLine(row, result, chosen, changed, own) {
   return el("tr", {},
     el("td", {}, tickBox(false, choose, { "aria-label": `Choose ${examples.name(row)}` })),
     el("th", { scope: "row" }, button(examples.name(row), () => openExample(row), { class: "link", title: "Why these labels? What would change them?" })),
-    el("td", {}, el("div", { class: "chips" }, predicted.slice(0, 10).map((label) => chip(data.labels[label], 1)), predicted.length > 10 && `and ${predicted.length - 10} more`, !predicted.length && el("span", { class: "soft" }, "no label"))),
-    el("td", {}, el("div", { class: "chips" }, wrong.slice(0, 10).map((label) => chip(data.labels[label], truth[label], { class: "truth" })), wrong.length > 10 && `and ${wrong.length - 10} more`, !wrong.length && el("span", { class: "soft" }, "all right"))));
+    el("td", {}, el("div", { class: "chips" }, firstFew(predicted, 10, (label) => chip(data.labels[label], 1)), !predicted.length && el("span", { class: "soft" }, "no label"))),
+    el("td", {}, el("div", { class: "chips" }, firstFew(wrong, 10, (label) => chip(data.labels[label], truth[label], { class: "truth" })), !wrong.length && el("span", { class: "soft" }, "all right"))));
 }
 
 const meant = (asked, chosen) => (chosen.size ? { part: Number(asked.part), rows: [...chosen] } : selection(asked));
@@ -127,7 +133,7 @@ const meant = (asked, chosen) => (chosen.size ? { part: Number(asked.part), rows
 const askSuggest = trying(async (asked, chosen, box) => {
   fill(box, el("p", { class: "soft", role: "status" }, "Growing rules …"));
   const { suggestions } = await ask("suggest", meant(asked, chosen));
-  fill(box, el("section", { class: "card", "aria-label": "Suggested rules" }, el("h3", { tabindex: "-1" }, "Suggested rules"),
+  fill(box, card("Suggested rules", el("h3", { tabindex: "-1" }, "Suggested rules"),
     suggestions.length
       ? [
           soft("Grown from the training examples alone, placed where they take effect. “Spoilt” counts labels that are right now and would not be."),
@@ -139,7 +145,7 @@ const askSuggest = trying(async (asked, chosen, box) => {
 
 const askShared = trying(async (asked, chosen, box) => {
   const { rules } = await ask("shared", meant(asked, chosen));
-  fill(box, el("section", { class: "card", "aria-label": "Shared rules" }, el("h3", { tabindex: "-1" }, "Rules they share"),
+  fill(box, card("Shared rules", el("h3", { tabindex: "-1" }, "Rules they share"),
     rules.length
       ? table("Rules that fire on these examples", ["Rule", "Says", "Fires on", "Elsewhere"], rules.slice(0, 20).map((one) => rowOf(
           ruleLink(one.rule),

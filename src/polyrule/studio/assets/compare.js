@@ -72,11 +72,10 @@ const loadComparison = trying(async (wish, box) => {
       titled(`Only in ${names[side]}`,
         own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", { class: "as-text" }, text))) : soft("No rule of its own.")))),
     soft(`${plural(found.same.length, "rule")} in both.`),
-    found.rows.map((entries, part) => entries.length > 0 && el("section", { class: "card", "aria-label": `Decided otherwise: ${data.parts[part].title}` },
+    found.rows.map((entries, part) => entries.length > 0 && card(`Decided otherwise: ${data.parts[part].title}`,
       el("h3", {}, `Decided otherwise: ${data.parts[part].title.toLowerCase()}`),
       found.effect[part].rows > entries.length && soft(`The first ${entries.length} of ${whole(found.effect[part].rows)}.`),
       table(`Examples decided otherwise, ${data.parts[part].title}`, ["Example", ...names], entries.map((one) =>
-        el("tr", {}, el("th", { scope: "row" }, one.name),
-          [1, 2].map((side) => el("td", {}, el("div", { class: "chips" }, one.labels.map((entry) => chip(data.labels[entry[0]], entry[side], { class: entry[3] === 2 ? "" : entry[side] === entry[3] ? "is-right" : "is-wrong" }))))))))))
+        rowOf(one.name, ...[1, 2].map((side) => judgedChips(one.labels.map((entry) => [entry[0], entry[side], entry[3]]))))))))
   );
 });

@@ -72,6 +72,7 @@ const send = trying(async (file, part, then) => {
 
 async function taken(found, part) {
   studio.columns = found;
+  studio.findColumn = "";
   if (part === "train") studio.plan = null;
   await begin();
   app.section = "data";
@@ -80,7 +81,7 @@ async function taken(found, part) {
 }
 
 const drawColumns = trying(async (box) => {
-  studio.columns ??= await look("columns");
+  studio.columns ??= await lookForColumns(0);
   const seen = studio.columns;
   const plan = (studio.plan ??= planOf(seen));
   const status = el("p", { class: "soft", role: "status" });
@@ -116,6 +117,9 @@ const drawColumns = trying(async (box) => {
   );
 });
 
+// The columns from one on, of those whose name is searched for.
+const lookForColumns = (start) => look(`columns?start=${start}&find=${encodeURIComponent(studio.findColumn ?? "")}`);
+
 function sheetChooser(seen) {
   const confirm = el("div", {});
   const control = select(seen.sheets, seen.sheet, (sheet) => {
@@ -147,7 +151,7 @@ function columnTools(box, plan) {
     on: {
       change: trying(async () => {
         studio.findColumn = find.value;
-        studio.columns = await look(`columns?find=${encodeURIComponent(find.value)}`);
+        studio.columns = await lookForColumns(0);
         drawColumns(box);
       }),
     },
@@ -171,15 +175,14 @@ function columnTools(box, plan) {
 function moreColumns(box, seen) {
   const to = (start) =>
     trying(async () => {
-      studio.columns = await look(`columns?start=${start}&find=${encodeURIComponent(studio.findColumn ?? "")}`);
+      studio.columns = await lookForColumns(start);
       drawColumns(box);
     });
   const end = seen.start + seen.columns.length;
   return el(
     "p",
     { class: "row" },
-    button("Earlier columns", to(Math.max(0, seen.start - 200)), { disabled: seen.start === 0 }),
-    button("Later columns", to(end), { disabled: end >= seen.found }),
+    pager(seen.start, end, seen.found, 200, " columns", to),
     el("span", { class: "soft" }, `${whole(seen.start + 1)} to ${whole(end)} of ${whole(seen.found)}`),
   );
 }
@@ -200,14 +203,12 @@ function columnRow(column, plan, changed, rows) {
   part.setAttribute("aria-label", `Use ${column.shown} as`);
   const drawExtra = () => fill(extra, extraOf(column, plan, drawExtra));
   drawExtra();
-  return el(
-    "tr",
-    {},
-    el("th", { scope: "row" }, breakable(column.shown)),
-    el("td", {}, histogram(column) ?? "", el("span", { class: "soft" }, valuesText(column))),
-    el("td", {}, KINDS[column.kind]),
+  return rowOf(
+    breakable(column.shown),
+    [histogram(column) ?? "", el("span", { class: "soft" }, valuesText(column))],
+    KINDS[column.kind],
     el("td", { class: "number" }, column.histogram.missing ? `${whole(column.histogram.missing)} (${percent(column.histogram.missing / Math.max(1, studio.columns.examples))})` : "none"),
-    el("td", {}, part, extra),
+    [part, extra],
   );
 }
 
@@ -246,6 +247,7 @@ function extraOf(column, plan, redraw) {
     if (value) map.set(column.name, value);
     else map.delete(column.name);
     if (column.odd && value === "date") plan.dates ||= DATES[0][0];
+    if (value === "ordinal" && !plan.orders.has(column.name)) plan.orders.set(column.name, order.value);
     if (redrawn) redraw();
   };
   const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });

@@ -63,8 +63,8 @@ function openEditor(number) {
   openDrawer(
     `Change rule ${whole(number + 1)}`,
     () => openEditor(number),
-    el("section", { class: "card", "aria-label": "Conditions" }, el("h3", {}, "If"), conditions_box),
-    el("section", { class: "card", "aria-label": "Labels" }, el("h3", {}, scored ? "then add" : "then"), scored && pointsEditor(draft, count), headEditor(number, rule)),
+    card("Conditions", el("h3", {}, "If"), conditions_box),
+    card("Labels", el("h3", {}, scored ? "then add" : "then"), scored && pointsEditor(draft, count), headEditor(number, rule)),
     el("section", { class: "card sticky", "aria-label": "What it would do" }, el("h3", {}, "What this would do"), effect, said_box, el("div", { class: "row" }, apply, button("Cancel", () => drawer.close(), { class: "quiet" }))),
     lists,
     el("details", {}, el("summary", {}, "Change it as text"), ruleWriter(rule.text, (text) => ({ do: "replace", rule: number, text }), "Apply the text", `Changed rule ${number + 1}`)),

@@ -56,7 +56,7 @@ function candidates(seen, plan, changed) {
 function setupOf(plan) {
   const chosen = (part) => [...plan.parts].filter(([, mine]) => mine === part).map(([name]) => name);
   const kinds = (kind) => [...plan.kinds].filter(([name, mine]) => mine === kind && !plan.parts.has(name)).map(([name]) => name);
-  const lines = (name) => (plan.orders.get(name) ?? studio.columns.columns.find((one) => one.name === name).categories.join("\n")).split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = (name) => plan.orders.get(name).split("\n").map((line) => line.trim()).filter(Boolean);
   const setup = { share: plan.share, monotone: Object.fromEntries([...plan.ways].filter(([name]) => !plan.parts.has(name))) };
   const named = studio.columns.named;
   if (chosen("label").length) setup.labels = [...named, ...chosen("label")];

@@ -23,7 +23,7 @@ function learnSection() {
     el("h2", { tabindex: "-1" }, "Learn"),
     lead(`From ${plural(studio.examples[0], "example")}; ${whole(studio.examples[1])} others are held out to test what was learned.`),
     !studio.hasModel && noteBox("Findings", studio.findings),
-    el("div", { class: "grid two" }, el("div", { class: "grid" }, progress, form), el("section", { class: "card", "aria-label": "Scores" }, others)),
+    el("div", { class: "grid two" }, el("div", { class: "grid" }, progress, form), card("Scores", others)),
   ];
 }
 
@@ -88,7 +88,7 @@ const watch = trying(async (job, box) => {
   const stop = (keep) => trying(() => { fill(status, keep ? "Ending with what was found …" : "Cancelling …"); return ask("stop", { keep }); });
   fill(
     box,
-    el("section", { class: "card", "aria-label": "Progress" }, el("h3", {}, "Learning"), bar, status,
+    card("Progress", el("h3", {}, "Learning"), bar, status,
       el("div", { class: "row" }, button("Stop and keep what was found", stop(true)), button("Cancel", stop(false), { class: "quiet", "data-focus": "cancel" })),
       el("details", { open: true }, el("summary", {}, "Rules as they are found"), found)),
   );

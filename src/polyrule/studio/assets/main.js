@@ -14,9 +14,9 @@ function drawTools() {
   fill(document.getElementById("title"), document.title);
 }
 
-function takeState({ view, history, ...rest }) {
+function takeState({ view, history, problem, ...rest }) {
   Object.assign(studio, rest, { references: null, warnings: null });
-  took({ view, history });
+  took({ view, history, problem });
 }
 
 const begin = trying(async () => takeState(await look("state")));

@@ -1,13 +1,14 @@
 // Pieces of which several sections are made.
 
-// A card with a heading, by which it is also known to those who do not see it.
-const titled = (title, ...children) => el("section", { class: "card", "aria-label": title }, el("h3", {}, title), ...children);
+// A card by the name that those know it by who do not see it; mostly that is its heading.
+const card = (label, ...children) => el("section", { class: "card", "aria-label": label }, ...children);
+const titled = (title, ...children) => card(title, el("h3", {}, title), ...children);
 
-// A box to tick; `told` gets whether it is ticked.
-function tickBox(checked, told, attributes = {}) {
-  const box = el("input", { type: "checkbox", checked, ...attributes, on: { change: () => told(box.checked) } });
-  return box;
-}
+// The way through a long table, of which `size` rows are seen at once; `to` makes what leads to a first row.
+const pager = (start, end, total, size, what, to) => [
+  button(`Earlier${what}`, to(Math.max(0, start - size)), { disabled: start === 0 }),
+  button(`Later${what}`, to(end), { disabled: end >= total }),
+];
 
 const scoreCell = (value, [low, high]) =>
   el("td", {}, el("b", {}, score(value)), el("span", { class: "soft nowrap" }, ` ${score(low)} to ${score(high)}`));

@@ -81,7 +81,7 @@ function drawJoining(box) {
   const effect = el("div", { class: "effects", role: "status" }, rules.length < 2 && soft("Choose another rule that differs from this one in one condition: both become one rule with “any of”."));
   const step = () => ({ do: "join", rules, ...(name.value.trim() ? { name: name.value.trim() } : {}) });
   const join = button("Join into “any of”", () => change(step(), `Joined ${rules.length} rules`), { class: "primary", disabled: true });
-  fill(box, el("section", { class: "card", "aria-label": "Join rules" }, el("h3", {}, `Chosen: ${rules.map((rule) => `rule ${rule + 1}`).join(", ")}`),
+  fill(box, card("Join rules", el("h3", {}, `Chosen: ${rules.map((rule) => `rule ${rule + 1}`).join(", ")}`),
     rules.length > 1 && field("Name of the group", name), effect, rules.length > 1 && el("div", { class: "row" }, join)));
   if (rules.length < 2) return undefined;
   const words = (found) => [el("p", { class: "as-text" }, found.text), effectWords(found.effect)];
