@@ -153,7 +153,7 @@ def _slope(ensemble: RuleEnsemble, covers: Matrix, truth: Matrix, weights: Float
 def _statements(model: RuleEnsemble, data: Dataset) -> Iterator[Statement]:
     """Everything that an ensemble says, and the labels it gives to the training examples."""
     for number, rule in enumerate(model.rules):
-        yield Statement(number, "the body", rule.body, format_conditions(rule, model.features, model.label_names))
+        yield Statement(number, "the body", rule.body, format_conditions(rule, model))
         yield Statement(number, "the labels", [model.label_names[entry.label] for entry in rule.head])
         yield Statement(number, "the weights", [entry.weight for entry in rule.head])
         yield Statement(number, "the coverage", rule.coverage)

@@ -60,7 +60,7 @@ def _check(condition: Condition, model: Any, row: Floats, state: Mapping[int, in
         return _check_group(condition, model, row, digits)
     if not isinstance(condition, LabelCondition):
         return _check_feature(condition, model, row, digits)
-    text = printing.format_condition(condition, model.features, model.label_names, digits)
+    text = printing.format_condition(condition, model, digits)
     value = state.get(condition.label)
     name = printing.format_name(model.label_names[condition.label])
     said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
@@ -68,7 +68,7 @@ def _check(condition: Condition, model: Any, row: Floats, state: Mapping[int, in
 
 
 def _check_feature(condition: FeatureCondition, model: Any, row: Floats, digits: int | None) -> Check:
-    text = printing.format_condition(condition, model.features, model.label_names, digits)
+    text = printing.format_condition(condition, model, digits)
     feature, actual = model.features[condition.feature], float(row[condition.feature])
     against = [shown_threshold(condition, digits)] if isinstance(condition, NumericCondition) else []
     shown = printing.format_value(feature, actual, digits, against)

@@ -34,7 +34,7 @@ from polyrule.model.rule_list import RuleList
 Said = TypeVar("Said", Literal, Entry)
 
 
-class Names:
+class References:
     """Names as a file refers to them: by name, or by position where a name occurs twice."""
 
     def __init__(self, names: Sequence[str], what: str) -> None:
@@ -97,15 +97,15 @@ class Vocabulary:
 
     def __init__(self, features: tuple[Feature, ...], label_names: tuple[str, ...]) -> None:
         self.kinds = features
-        self.features = Names([feature.name for feature in features], "feature")
-        self.labels = Names(label_names, "label")
-        self._categories: dict[int, Names] = {}
+        self.features = References([feature.name for feature in features], "feature")
+        self.labels = References(label_names, "label")
+        self._categories: dict[int, References] = {}
 
-    def categories(self, feature: int) -> Names:
+    def categories(self, feature: int) -> References:
         """Return the names of a nominal feature's values."""
         if feature not in self._categories:
             owner = self.kinds[feature]
-            self._categories[feature] = Names(owner.categories, f"category of {owner.name!r}")
+            self._categories[feature] = References(owner.categories, f"category of {owner.name!r}")
         return self._categories[feature]
 
     def test(self, feature: int, op: str, value: Any) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
         rule = shown.rules[number]
-        text = format_conditions(rule, ensemble.features, ensemble.label_names, digits)
+        text = format_conditions(rule, ensemble, digits)
         group = group_of(rule.body)
         held = checks(ensemble, [group], row, {}, digits)[0].value if group else ""
         for entry in rule.head:

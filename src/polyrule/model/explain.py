@@ -95,7 +95,7 @@ class Explanation:
     @property
     def heads(self) -> tuple[str, ...]:
         """Text of the head of every rule."""
-        return tuple(printing.format_head(rule, self.rule_list.label_names) for rule in self.rule_list)
+        return tuple(printing.format_head(rule, self.rule_list) for rule in self.rule_list)
 
     def _text(self, rule: int) -> str:
         return self.rule_list.format_rule(rule, counts=False, digits=self.digits)
@@ -170,7 +170,7 @@ class Explanation:
         deciding = {reason.rule: reason.checks for reason in self.labels if reason.rule is not None}
         lines = []
         for rule in sorted(deciding):
-            head = printing.format_head(self.rule_list[rule], self.rule_list.label_names)
+            head = printing.format_head(self.rule_list[rule], self.rule_list)
             lines.append(f"rule {rule + 1}: {head} <- {', '.join(map(str, deciding[rule])) or 'true'}")
         return lines
 

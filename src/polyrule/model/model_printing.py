@@ -42,7 +42,7 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
         if number in always:
             text = format_constants(model, range(number, last + 1), counts=counts)
         else:
-            text = format_rule(rule, model.features, model.label_names, counts=counts, digits=digits)
+            text = format_rule(rule, model, counts=counts, digits=digits)
         lines.append(start + text)
     first = [f"({text})" for text in [model.shortfall()] if text]
     return "\n".join([*first, *lines, *model._notes(digits), *rounding_lines(model, digits)])
@@ -53,7 +53,7 @@ def html_model(model: Any, limit: int = 100) -> str:
     rows, always = [], model.constants()
     for number, rule in enumerate(model.rules[:limit]):
         if number not in always:
-            said = format_head(rule, model.label_names), format_conditions(rule, model.features, model.label_names)
+            said = format_head(rule, model), format_conditions(rule, model)
             rows.append((number + 1, *said, *model._facts(rule)))
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, floor, isnan
+from typing import NamedTuple, Protocol
 
 from polyrule.data.dates import format_date
 from polyrule.data.table import Feature
@@ -35,6 +36,25 @@ _AMBIGUOUS = re.compile(
     r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
     re.IGNORECASE,
 )
+
+
+class Named(Protocol):
+    """Whoever says what features and labels are called: a model, or data."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """Name and kind of every column."""
+
+    @property
+    def label_names(self) -> Sequence[str]:
+        """One per label."""
+
+
+class Names(NamedTuple):
+    """Named that stand on their own."""
+
+    features: Sequence[Feature]
+    label_names: Sequence[str] = ()
 
 
 def format_number(number: float) -> str:
@@ -182,43 +202,44 @@ def _escape(character: str, doubtful: bool) -> str:
     return character if character.isprintable() and not doubtful else escape(character)
 
 
-def format_condition(
-    condition: Condition, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
-) -> str:
+def format_condition(condition: Condition, names: Named, digits: int | None = None) -> str:
     """One condition; a label condition is the bare label name, with ``¬`` for absent.
 
-    So is one on a feature of 0 and 1, unless a label has its name. A threshold of an ordinal feature is printed as the
-    category next to it; one at an end leaves a single category.
+    So is one on a feature of 0 and 1, unless a label has its name.
 
-    >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
-    'religion = hindu'
-    >>> format_condition(LabelCondition(0, 0), [], ["yellow"])
-    '¬yellow'
+    >>> names = Names([Feature("religion", "nominal", ("none", "hindu"))], ["yellow"])
+    >>> format_condition(NominalCondition(0, 1), names), format_condition(LabelCondition(0, 0), names)
+    ('religion = hindu', '¬yellow')
     >>> laptop = Feature("laptop", "nominal", ("0", "1"))
-    >>> [format_condition(NominalCondition(0, 0), [laptop], labels) for labels in ([], ["laptop"])]
+    >>> [format_condition(NominalCondition(0, 0), Names([laptop], labels)) for labels in ([], ["laptop"])]
     ['¬laptop', 'laptop = 0']
     """
-    if isinstance(condition, (NominalCondition, NumericCondition)) and is_0_or_1(features[condition.feature]):
-        bare = format_flag(condition, features)
-        if bare is not None and features[condition.feature].name not in label_names:
-            return bare
     match condition:
-        case NumericCondition(feature, op, threshold):
-            owner = features[feature]
-            if owner.kind == "ordinal":
-                return _format_ordinal(owner, op, floor(threshold))
-            return f"{format_name(owner.name)} {op} {format_threshold(condition, owner, digits)}"
-        case NominalCondition(feature, value):
-            return f"{format_name(features[feature].name)} = {format_category(features[feature].categories[value])}"
-        case SetCondition(feature, values):
-            names = ", ".join(format_category(features[feature].categories[value]) for value in values)
-            return f"{format_name(features[feature].name)} in {{{names}}}"
-        case MissingCondition(feature, missing):
-            return f"{format_name(features[feature].name)} is {'missing' if missing else 'known'}"
-        case LabelCondition(label, value):
-            return _signed(label, value, label_names)
+        case LabelCondition():
+            return format_literal(condition, names.label_names)
         case GroupCondition():
-            return format_group(condition, features, digits)
+            return format_group(condition, names.features, digits)
+    return _format_test(condition, names.features[condition.feature], digits, names.label_names)
+
+
+def _format_test(
+    condition: FeatureCondition, feature: Feature, digits: int | None, label_names: Sequence[str] = ()
+) -> str:
+    """One condition on a feature; one that its name alone tells is that name, unless it is a label's, too."""
+    if is_0_or_1(feature) and feature.name not in label_names and (bare := format_flag(condition, feature)):
+        return bare
+    name = format_name(feature.name)
+    match condition:
+        case NumericCondition(_, op, threshold) if feature.kind == "ordinal":
+            return f"{name} {_format_ordinal(feature, op, floor(threshold))}"
+        case NumericCondition(_, op):
+            return f"{name} {op} {format_threshold(condition, feature, digits)}"
+        case NominalCondition(_, value):
+            return f"{name} = {format_category(feature.categories[value])}"
+        case SetCondition(_, values):
+            return f"{name} in {{{', '.join(format_category(feature.categories[value]) for value in values)}}}"
+        case MissingCondition(_, missing):
+            return f"{name} is {'missing' if missing else 'known'}"
 
 
 def format_group(group: GroupCondition, features: Sequence[Feature], digits: int | None = None) -> str:
@@ -234,25 +255,24 @@ def format_group(group: GroupCondition, features: Sequence[Feature], digits: int
     start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
     if flags := format_flags(group, features):
         return f"{start}{{{', '.join(flags)}}}"
-    return f"{start}({', '.join(format_condition(member, features, (), digits) for member in group.members)})"
+    return f"{start}({', '.join(_format_test(member, features[member.feature], digits) for member in group.members)})"
 
 
 def format_flags(group: GroupCondition, features: Sequence[Feature]) -> list[str]:
     """Return the bare names of the members where all of them say that something is there or not, else nothing."""
-    flags = [format_flag(member, features) for member in group.members]
+    flags = [format_flag(member, features[member.feature]) for member in group.members]
     return [] if None in flags else list(map(str, flags))
 
 
-def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | None:
-    """Return a member that says that something is there as its bare name; None where it says something else.
+def format_flag(condition: FeatureCondition, feature: Feature) -> str | None:
+    """Return a condition that says that something is there as its bare name; None where it says something else.
 
     A column of 0 and 1, or of whole numbers from 0, is known by the training values on either side of the threshold.
     """
-    feature = features[member.feature]
-    match member:
+    match condition:
         case NominalCondition(_, value) if is_flag(feature):
             there = value == 1
-        case NumericCondition(_, op) if feature.kind == "numeric" and parts_0_from_1(member):
+        case NumericCondition(_, op) if feature.kind == "numeric" and parts_0_from_1(condition):
             there = op == ">"
         case _:
             return None
@@ -286,22 +306,18 @@ def is_flag(feature: Feature) -> bool:
 
 
 def _format_ordinal(feature: Feature, op: str, place: int) -> str:
-    """Say which categories lie up to a place, or above it."""
+    """Say which categories lie up to a place, or above it; one at an end is named itself."""
     last = len(feature.categories) - 1
     if op == ">":
         place, sign = place + 1, "=" if place + 1 == last else ">="
     else:
         sign = "=" if place == 0 else "<="
-    return f"{format_name(feature.name)} {sign} {format_category(feature.categories[place])}"
+    return f"{sign} {format_category(feature.categories[place])}"
 
 
-def format_literal(literal: Literal, label_names: Sequence[str]) -> str:
-    """One label of a head; ``¬`` for absent."""
-    return _signed(literal.label, literal.value, label_names)
-
-
-def _signed(label: int, value: int, label_names: Sequence[str]) -> str:
-    return ("" if value else "¬") + format_name(label_names[label])
+def format_literal(literal: Literal | LabelCondition, label_names: Sequence[str]) -> str:
+    """One label of a head, or a condition on one; ``¬`` for absent."""
+    return ("" if literal.value else "¬") + format_name(label_names[literal.label])
 
 
 def format_weight(weight: float, digits: int | None = None) -> str:
@@ -317,72 +333,57 @@ def format_weight(weight: float, digits: int | None = None) -> str:
     return sign + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
 
 
-def format_head(rule: EitherRule, label_names: Sequence[str], digits: int | None = None) -> str:
+def format_head(rule: EitherRule, names: Named, digits: int | None = None) -> str:
     """The labels of the head: in label order, or with weights, the largest first, so that the point is seen at once."""
     if isinstance(rule, Rule):
-        return ", ".join(format_literal(literal, label_names) for literal in rule.head)
+        return ", ".join(format_literal(literal, names.label_names) for literal in rule.head)
     entries = sorted(rule.head, key=lambda entry: (-abs(entry.weight), entry.label))
     return ", ".join(
-        f"{format_name(label_names[entry.label])} {format_weight(entry.weight, digits)}" for entry in entries
+        f"{format_name(names.label_names[entry.label])} {format_weight(entry.weight, digits)}" for entry in entries
     )
 
 
-def format_conditions(
-    rule: EitherRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
-) -> str:
+def format_conditions(rule: EitherRule, names: Named, digits: int | None = None) -> str:
     """The body of a rule; where weights add up, without conditions that follow from the others."""
-    body = rule.body if isinstance(rule, Rule) else without_implied_dates(tidy(rule.body), features)
-    return format_body(body, features, label_names, digits)
+    body = rule.body if isinstance(rule, Rule) else without_implied_dates(tidy(rule.body), names.features)
+    return format_body(body, names, digits)
 
 
-def format_body(
-    body: Sequence[Condition], features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
-) -> str:
+def format_body(body: Sequence[Condition], names: Named, digits: int | None = None) -> str:
     """The conditions of the body; ``true`` where there is none.
 
     A lower and an upper limit of one feature that follow each other are printed as an interval.
 
     >>> body = (NumericCondition(0, ">", 3.0), NumericCondition(0, "<=", 60.0))
-    >>> format_body(body, [Feature("age")], ["calm"])
+    >>> format_body(body, Names([Feature("age")]))
     '3 < age <= 60'
     """
     parts: list[str] = []
-    conditions = list(body)
-    while conditions:
-        size = 2 if _is_interval(conditions[:2]) else 1
-        parts.append(_format_together(conditions[:size], features, label_names, digits))
-        del conditions[:size]
+    previous: Condition | None = None
+    for condition in body:
+        interval = _format_interval(previous, condition, names, digits)
+        if interval is None:
+            parts.append(format_condition(condition, names, digits))
+        else:
+            parts[-1] = interval
+        previous = condition if interval is None else None
     return ", ".join(parts) or "true"
 
 
-def _is_interval(pair: list[Condition]) -> bool:
-    if len(pair) < 2 or not all(isinstance(condition, NumericCondition) for condition in pair):
-        return False
-    low, high = pair
-    return low.feature == high.feature and (low.op, high.op) == (">", "<=")  # type: ignore[union-attr]
+def _format_interval(low: Condition | None, high: Condition, names: Named, digits: int | None) -> str | None:
+    """Two limits of one feature as an interval; None for other conditions."""
+    if not isinstance(low, NumericCondition) or not isinstance(high, NumericCondition):
+        return None
+    if low.feature != high.feature or (low.op, high.op) != (">", "<="):
+        return None
+    feature = names.features[low.feature]
+    name = format_name(feature.name)
+    if feature.is_stepped and floor(low.threshold) + 1 == floor(high.threshold):
+        return f"{name} = {format_on_scale(feature, high.threshold)}"
+    return f"{format_threshold(low, feature, digits)} < {name} <= {format_threshold(high, feature, digits)}"
 
 
-def _format_together(
-    conditions: list[Condition], features: Sequence[Feature], label_names: Sequence[str], digits: int | None
-) -> str:
-    if len(conditions) == 1:
-        return format_condition(conditions[0], features, label_names, digits)
-    low, high = (condition for condition in conditions if isinstance(condition, NumericCondition))
-    owner = features[low.feature]
-    name = format_name(owner.name)
-    if owner.is_stepped and floor(low.threshold) + 1 == floor(high.threshold):
-        return f"{name} = {format_on_scale(owner, high.threshold)}"
-    return f"{format_threshold(low, owner, digits)} < {name} <= {format_threshold(high, owner, digits)}"
-
-
-def format_rule(
-    rule: EitherRule,
-    features: Sequence[Feature],
-    label_names: Sequence[str],
-    *,
-    counts: bool = True,
-    digits: int | None = None,
-) -> str:
+def format_rule(rule: EitherRule, names: Named, *, counts: bool = True, digits: int | None = None) -> str:
     """Return the rule as one line that `parse_rule` reads back; of an ensemble, with rounded weights.
 
     With `counts` it ends with what the rule did on the training examples, and in brackets whether it stops and who made
@@ -392,10 +393,10 @@ def format_rule(
     Examples
     --------
     >>> rule = Rule((Literal(0, 1, 65, 0), Literal(1, 0, 60, 5)), (NumericCondition(0, ">", 5.5),), stop=True)
-    >>> format_rule(rule, [Feature("colours")], ["red", "orange"])
+    >>> format_rule(rule, Names([Feature("colours")], ["red", "orange"]))
     'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
     """
-    text = f"{format_head(rule, label_names, digits)} <- {format_conditions(rule, features, label_names, digits)}"
+    text = f"{format_head(rule, names, digits)} <- {format_conditions(rule, names, digits)}"
     if not counts:
         return text
     if isinstance(rule, WeightedRule):
@@ -403,12 +404,12 @@ def format_rule(
     return f"{text}   {format_counts(rule)}" + (f" [{rule.marks}]" if rule.marks else "")
 
 
-def rule_text(rule: EitherRule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+def rule_text(rule: EitherRule, names: Named) -> str:
     """Return what a rule says and nothing else: text that reads back as the same rule, weights in full, or its stop.
 
     >>> rule = Rule((Literal(0, 1, 65, 0),), (NumericCondition(0, ">", 5.5),), stop=True)
-    >>> rule_text(rule, [Feature("size")], ["red"])
+    >>> rule_text(rule, Names([Feature("size")], ["red"]))
     'red <- size > 5.5 [stop]'
     """
-    text = f"{format_head(rule, label_names, 17)} <- {format_conditions(rule, features, label_names)}"
+    text = f"{format_head(rule, names, 17)} <- {format_conditions(rule, names)}"
     return text + (" [stop]" if isinstance(rule, Rule) and rule.stop else "")

@@ -86,7 +86,7 @@ class RuleModel(Generic[AnyRule]):
     def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
         """Return one rule as text."""
         rule: Any = self.rules[index]
-        return printing.format_rule(rule, self.features, self.label_names, counts=counts, digits=digits)
+        return printing.format_rule(rule, self, counts=counts, digits=digits)
 
     def constants(self) -> tuple[int, ...]:
         """Return the positions of the rules that are told in one line, as what they say holds for every example."""
@@ -240,8 +240,8 @@ class RuleModel(Generic[AnyRule]):
         return [
             {
                 "rule": number,
-                "head": printing.format_head(rule, self.label_names, digits),
-                "body": printing.format_conditions(rule, self.features, self.label_names, digits),
+                "head": printing.format_head(rule, self, digits),
+                "body": printing.format_conditions(rule, self, digits),
                 "labels": len(rule.head),
                 "conditions": size_of(rule.body),
                 **self._record(rule),

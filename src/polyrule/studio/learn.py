@@ -123,7 +123,7 @@ class _Watch:
         if (phase := getattr(progress, "phase", None)) is not None:
             event["phase"] = phase
         if rule is not None and self._is_plain(rule.body):
-            event["rule"] = format_rule(rule, self.train.features, self.train.label_names)
+            event["rule"] = format_rule(rule, self.train)
         if getattr(progress, "bodies", 0):
             event["bodies"] = progress.bodies
         self.job.tell(**event)

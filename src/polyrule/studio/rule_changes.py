@@ -48,7 +48,7 @@ def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[
         return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     def named(condition: Condition) -> str:
-        return format_condition(condition, model.features, model.label_names)
+        return format_condition(condition, model)
 
     drop = [tried(body, named(condition)) for body, condition in _shorter(rule.body)]
     add = [tried(tidy((*rule.body, condition)), named(condition)) for condition in _sharper(bench, model, index)]

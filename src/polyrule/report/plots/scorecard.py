@@ -121,5 +121,5 @@ def _right(literal: Any) -> float:
 
 def _body(rule: Any, model: Any) -> str:
     body = without_implied_dates(tidy(rule.body), model.features)
-    text = format_body(body, model.features, model.label_names)
+    text = format_body(body, model)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
