@@ -16,7 +16,7 @@ from polyrule.model import printing
 from polyrule.model.bodies import LABEL
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import with_gaps
-from polyrule.model.narrowing import example_row
+from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
 from polyrule.model.rule import LabelCondition, Literal
 
@@ -187,13 +187,17 @@ def _because(conditions: list[dict[str, Any]]) -> str:
     return "; ".join(str(check["actual"]) for check in conditions)
 
 
-def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | None = None) -> Explanation:
+def explain(
+    rule_list: RuleList, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None
+) -> Explanation:
     """Explain the labels of one example.
 
     Parameters
     ----------
     rule_list : RuleList
-    example : Table with one row, or array of feature values
+    example : one example, or with `row` a table, frame, array or data set that holds it
+    row : int, optional
+        Counted from 0.
     near : int
         Report rules that failed by at most this many conditions.
     digits : int or None
@@ -214,13 +218,13 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     no rule fired
     rule 1 would lead to red if colours > 5.5 (3)
     """
-    row = example_row(rule_list, example)
+    rule_list, values = one_example(rule_list, example, row)
     if digits is not None:
-        rule_list = with_gaps(rule_list, Table(row[None, :], rule_list.features), also=True)
-    tests = _Tests(rule_list, row)
+        rule_list = with_gaps(rule_list, Table(values[None, :], rule_list.features), also=True)
+    tests = _Tests(rule_list, values)
     course = follow(rule_list, tests.hold, range(len(rule_list)))
     grounds = {
-        rule: checks(rule_list, rule_list[rule].body, row, course.before(rule), digits)
+        rule: checks(rule_list, rule_list[rule].body, values, course.before(rule), digits)
         for rule in set(course.setter.values())
     }
     reasons = tuple(_reason(rule_list, label, course, grounds) for label in range(len(rule_list.label_names)))
@@ -228,7 +232,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     for index, known in tests.nearly(course, near):
         would = _would_set(rule_list, tests.end_state(index, known), reasons)
         if would:  # a rule that changes nothing is no news
-            tried = checks(rule_list, rule_list[index].body, row, known, digits)
+            tried = checks(rule_list, rule_list[index].body, values, known, digits)
             missing = tuple(check for check in tried if not check.holds)
             text = rule_list.format_rule(index, counts=False, digits=digits)
             misses.append(NearMiss(index, text, would, missing))

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyrule.data.results import html_table
-from polyrule.errors import ModelError, did_you_mean
+from polyrule.errors import ModelError, OptionError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
-from polyrule.model.narrowing import example_row, one_example
+from polyrule.model.narrowing import one_example
 
 
 class Search(Protocol):
@@ -167,12 +167,14 @@ def smallest_flip(
     >>> print(smallest_flip(model, [7, 9], "red"))
     red is absent; the smallest change that makes it present: stripes <= 4 (now 9)
     """
+    if isinstance(fixed, str):
+        raise OptionError("fixed must be a list of features, not one string")
     names = [feature.name for feature in model.features]
     columns = [feature.column for feature in model.features if feature.column not in names]
     kept = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
-    model, table = one_example(model, example, row, dates=True)
+    model, values = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
-    grid = Grid(model, example_row(model, table), kept)
+    grid = Grid(model, values, kept)
     search: Search = model.flip_search(grid, target)
     before = search.outcome(grid.present)
     number = count()
