@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists, slow_predict
 
 from polyrule.data import Dataset, Feature, Table
-from polyrule.errors import ModelError
+from polyrule.errors import ModelError, OptionError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import fired_rows
+from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_list import from_text
 
 FEATURES = (Feature("colours"), Feature("religion", "nominal", ("none", "hindu")))
@@ -182,6 +183,30 @@ def test_coverage_counts_examples_that_had_nothing_left_to_set():
     model = RuleList(rules, table.features, ("a",))
     assert [rows.tolist() for rows in fired_rows(model, table)] == [[0, 1], [1], [0, 1]]
     assert [rule.coverage for rule in model.recount(Dataset(table, np.ones((2, 1), np.uint8), ("a",)))] == [2, 1, 2]
+
+
+def test_recounting_finds_columns_by_name_as_prediction_does():
+    model = three()
+    table = Table.from_array([[6.0, 1.0], [2.0, 0.0]], model.features)
+    truth = np.array([[1, 0, 0], [0, 0, 1]], dtype=np.uint8)
+    counted = model.recount(Dataset(table, truth, model.label_names))
+    turned = Table.from_array([[1.0, 6.0], [0.0, 2.0]], model.features[::-1])
+    assert model.recount(Dataset(turned, truth, model.label_names)).rules == counted.rules
+    assert model.recount(table, truth).rules == counted.rules
+    with pytest.raises(OptionError, match="this needs labels"):
+        model.recount(table)
+
+
+def test_rules_of_another_kind_and_places_that_are_no_numbers_are_refused():
+    model = three()
+    weighted = WeightedRule((Entry(0, 1.0),))
+    for edit in (lambda: model.insert(0, weighted), lambda: model.replace(0, weighted)):
+        with pytest.raises(ModelError, match="a rule of a list is a Rule, or text, not a WeightedRule"):
+            edit()
+    with pytest.raises(ModelError, match="there is no rule '1' in a list of 3 rules"):
+        model.remove("1")
+    with pytest.raises(ModelError, match=r"there is no rule 1\.0 in"):
+        model.move(0, 1.0)
 
 
 def test_recounting_needs_the_same_labels():

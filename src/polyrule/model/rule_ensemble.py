@@ -23,7 +23,7 @@ from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
 from polyrule.model.grouping import Body
 from polyrule.model.model_printing import ensemble_lines
-from polyrule.model.narrowing import fit_to, one_example, used_features
+from polyrule.model.narrowing import fit_to, used_features
 from polyrule.model.parsing import parse_weighted
 from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
@@ -71,6 +71,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     """
 
     KIND: ClassVar[str] = "rule-ensemble"
+    RULE: ClassVar[type] = WeightedRule
     FACTS: ClassVar[tuple[str, ...]] = ("covers",)
     ALIKE: ClassVar[str] = "that weigh the same labels, with the same signs,"
 
@@ -191,7 +192,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        return explain(*one_example(self, example, row), digits=digits)
+        return explain(self, example, row, digits=digits)
 
     def recount(self, data: Any) -> RuleEnsemble:
         """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
@@ -235,12 +236,10 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         info = {key: value for key, value in self.info.items() if key != "weights"}
         return replace(self, rules=tuple(rules), info=info | {"edited": True})
 
-    def _as_rule(self, rule: WeightedRule | str, origin: Literal["edited", "hand"]) -> WeightedRule:
-        if not isinstance(rule, str):
-            return rule
-        weights, body = parse_weighted(rule, self.features, self.label_names)
+    def _read(self, text: str, origin: Literal["edited", "hand"]) -> WeightedRule:
+        weights, body = parse_weighted(text, self.features, self.label_names)
         if not all(weights.values()):
-            raise ModelError(f"rule {rule.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
+            raise ModelError(f"rule {text.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
         return WeightedRule(tuple(Entry(label, weights[label]) for label in sorted(weights)), body)
 
     def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.data.table import Feature, Table
@@ -19,7 +19,7 @@ from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
 from polyrule.model.model_printing import list_lines
-from polyrule.model.narrowing import one_example, used_features
+from polyrule.model.narrowing import used_features
 from polyrule.model.parsing import parse_rule
 from polyrule.model.printing import as_printed
 from polyrule.model.reasons import ListSearch
@@ -33,9 +33,6 @@ from polyrule.model.rule import (
     plain_conditions,
 )
 from polyrule.model.rule_model import RuleModel, labelled
-
-if TYPE_CHECKING:
-    from polyrule.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,6 +73,7 @@ class RuleList(RuleModel[Rule]):
     """
 
     KIND: ClassVar[str] = "rule-list"
+    RULE: ClassVar[type] = Rule
     FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
     ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
 
@@ -265,7 +263,7 @@ class RuleList(RuleModel[Rule]):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        return explain(*one_example(self, example, row), near=near, digits=digits)
+        return explain(self, example, row, near=near, digits=digits)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
@@ -276,14 +274,12 @@ class RuleList(RuleModel[Rule]):
         rule = self.rules[self.position(index)]
         return self.replaced(index, *(changed_rule(rule, body) for body in split_bodies(rule.body)))
 
-    def recount(self, data: Dataset) -> RuleList:
+    def recount(self, data: Any, y: Any = None) -> RuleList:
         """Return the list with the counts it has on `data`; see `polyrule.model.counting.recount`."""
-        return recount(self, data)
+        return recount(self, labelled(self, data, y))
 
-    def _as_rule(self, rule: Rule | str, origin: Literal["edited", "hand"]) -> Rule:
-        if not isinstance(rule, str):
-            return rule
-        return replace(parse_rule(rule, self.features, self.label_names), origin=origin)
+    def _read(self, text: str, origin: Literal["edited", "hand"]) -> Rule:
+        return replace(parse_rule(text, self.features, self.label_names), origin=origin)
 
     def _with_body(self, rule: Rule, body: Body) -> Rule:
         return changed_rule(rule, body)

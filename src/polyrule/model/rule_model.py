@@ -44,6 +44,7 @@ class RuleModel(Generic[AnyRule]):
     """
 
     KIND: ClassVar[str]
+    RULE: ClassVar[type]
     FACTS: ClassVar[tuple[str, ...]]
     ALIKE: ClassVar[str]
 
@@ -184,9 +185,10 @@ class RuleModel(Generic[AnyRule]):
 
     def position(self, index: int) -> int:
         """Return the place, from 0, of a rule that may be counted from the end; refuse one that does not exist."""
-        if isinstance(index, bool) or not -len(self) <= index < len(self):
-            raise ModelError(f"there is no rule {index} in {self._noun} of {len(self)} rules")
-        return index % len(self)
+        whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if not whole or not -len(self) <= index < len(self):
+            raise ModelError(f"there is no rule {index!r} in {self._noun} of {len(self)} rules")
+        return int(index) % len(self)
 
     def replaced(self, index: int, *rules: AnyRule) -> Self:
         """Return the model with some rules, or none, in the place of the one at `index`."""
@@ -197,7 +199,14 @@ class RuleModel(Generic[AnyRule]):
         return replace(self, rules=tuple(rules))
 
     def _as_rule(self, rule: AnyRule | str, origin: Literal["edited", "hand"]) -> AnyRule:
-        """Return a rule; `origin` is how one that is given as text came into the model."""
+        if isinstance(rule, str):
+            return self._read(rule, origin)
+        if not isinstance(rule, self.RULE):
+            raise ModelError(f"a rule of {self._noun} is a {self.RULE.__name__}, or text, not a {type(rule).__name__}")
+        return rule
+
+    def _read(self, text: str, origin: Literal["edited", "hand"]) -> AnyRule:
+        """Return the rule that a text says; `origin` is how it came into the model."""
         raise NotImplementedError
 
     def _with_body(self, rule: AnyRule, body: Body) -> AnyRule:
@@ -304,10 +313,7 @@ class RuleModel(Generic[AnyRule]):
         **options
             See `polyrule.model.exports.export`.
         """
-        exports: Any = import_module("polyrule.model.exports")
-        if language == "onnx" and not options:
-            return bytes(exports.export_onnx(self))
-        return str(exports.export(self, language, **options))
+        return import_module("polyrule.model.exports").export(self, language, **options)  # type: ignore[no-any-return]
 
     def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
         """Make an HTML report; it shows itself in a notebook, ``.save(path)`` writes a file.
