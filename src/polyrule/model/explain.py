@@ -13,12 +13,11 @@ from polyrule.arrays import Floats
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
-from polyrule.model.bodies import LABEL
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
-from polyrule.model.rule import LabelCondition, Literal
+from polyrule.model.rule import Literal
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -248,18 +247,13 @@ class _Tests:
         failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
         self._rules = rule_list
         self._failing: list[int] = np.diff(failed[bodies.start]).tolist()
-        tests_label = np.concatenate([[0], np.cumsum(bodies.kind == LABEL)])
-        self._asking = set(np.flatnonzero(np.diff(tests_label[bodies.start])).tolist())
         # A rule whose tests of features fail never fires, whatever labels are set.
         self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
     def failing(self, number: int, state: dict[int, int]) -> int:
         """How many conditions of a rule do not hold, given the labels set so far."""
-        failing = self._failing[number]
-        if number in self._asking:
-            asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
-            failing += sum(state.get(test.label) != test.value for test in asked)
-        return failing
+        asked = self._rules.label_tests[number]
+        return self._failing[number] + sum(state.get(test.label) != test.value for test in asked)
 
     def hold(self, number: int, state: dict[int, int]) -> bool:
         """Whether all of them do."""

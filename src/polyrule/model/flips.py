@@ -24,7 +24,9 @@ from polyrule.model.narrowing import one_example
 
 
 class Search(Protocol):
-    """What a kind of model knows about one of its labels."""
+    """What a kind of model knows about one of its labels, seen from one example."""
+
+    def __init__(self, model: Any, grid: Grid, target: int) -> None: ...
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
@@ -175,7 +177,7 @@ def smallest_flip(
     model, values = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
     grid = Grid(model, values, kept)
-    search: Search = model.flip_search(grid, target)
+    search: Search = model.SEARCH(model, grid, target)
     before = search.outcome(grid.present)
     number = count()
     queue: list[tuple[int, int, int, Domain]] = [(0, 0, next(number), grid.everything)]

@@ -11,7 +11,6 @@ from polyrule.arrays import Floats
 from polyrule.model.cells import Domain, Grid, Trial, split
 from polyrule.model.decisions import membership
 from polyrule.model.predict import follow
-from polyrule.model.rule import LabelCondition
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble
@@ -29,9 +28,6 @@ class ListSearch:
         self.rule_list, self.target = rule_list, target
         self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
         self.asked = [grid.asked(rule.body) for rule in rule_list.rules]
-        self.label_tests = [
-            [(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)] for rule in rule_list.rules
-        ]
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
@@ -40,7 +36,7 @@ class ListSearch:
 
     def _holds(self, trial: Trial, number: int, state: dict[int, int]) -> bool:
         return self.asked[number].holds(trial) and all(
-            state.get(label) == value for label, value in self.label_tests[number]
+            state.get(test.label) == test.value for test in self.rule_list.label_tests[number]
         )
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
@@ -107,8 +103,8 @@ class _Cause:
         for feature, mask in asked.plain.items():
             self._require(feature, mask)
         self._require_some([test for test in asked.members if self._holds(*test)], asked.least)
-        for label, _value in self.search.label_tests[rule]:
-            self._add("label", label, rule)
+        for test in self.search.rule_list.label_tests[rule]:
+            self._add("label", test.label, rule)
 
     def _explain_failed(self, rule: int) -> None:
         """Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already.
@@ -126,10 +122,10 @@ class _Cause:
         if len(members) > spare:
             self._require_some(members, spare + 1)
             return
-        for label, value in self.search.label_tests[rule]:
-            state = self.run.state.get(label) if self.run.setter.get(label, rule) < rule else None
-            if state != value:
-                self._add("label", label, rule)
+        for test in self.search.rule_list.label_tests[rule]:
+            state = self.run.state.get(test.label) if self.run.setter.get(test.label, rule) < rule else None
+            if state != test.value:
+                self._add("label", test.label, rule)
                 return
 
     def _explain_reached(self, rule: int) -> None:

@@ -16,7 +16,6 @@ from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
-from polyrule.model.cells import Grid
 from polyrule.model.conditions import check_rules, with_gaps
 from polyrule.model.decisions import Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
@@ -74,6 +73,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     RULE: ClassVar[type] = WeightedRule
     FACTS: ClassVar[tuple[str, ...]] = ("covers",)
     ALIKE: ClassVar[str] = "that weigh the same labels, with the same signs,"
+    SEARCH: ClassVar[type[SumSearch]] = SumSearch
 
     intercepts: tuple[float, ...]
     decision: Decision
@@ -251,9 +251,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _says(self, rule: WeightedRule) -> Any:
         return [(entry.label, entry.weight > 0) for entry in rule.head]
 
-    def flip_search(self, grid: Grid, target: int) -> SumSearch:
-        """Return what the ensemble knows about one of its labels, for the search for the smallest flip."""
-        return SumSearch(self, grid, target)
+    def _moved(self, rule: WeightedRule) -> float:
+        return float((rule.coverage or 0.0) * sum(abs(e.weight) * self.worth[e.label] for e in rule.head))
 
 
 @dataclass(frozen=True, eq=False)

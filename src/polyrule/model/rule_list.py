@@ -13,7 +13,6 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
-from polyrule.model.cells import Grid
 from polyrule.model.conditions import check_rules
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
@@ -76,6 +75,7 @@ class RuleList(RuleModel[Rule]):
     RULE: ClassVar[type] = Rule
     FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
     ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
+    SEARCH: ClassVar[type[ListSearch]] = ListSearch
 
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
@@ -111,6 +111,11 @@ class RuleList(RuleModel[Rule]):
         said = ({literal.label: literal.value for literal in rule.head} for rule in self.rules)
         absent = dict.fromkeys(range(len(self.label_names)), 0) if self.full else {}
         return tuple(absent | head for head in said)
+
+    @cached_property
+    def label_tests(self) -> tuple[list[LabelCondition], ...]:
+        """Conditions on labels, per rule."""
+        return tuple([test for test in rule.body if isinstance(test, LabelCondition)] for rule in self.rules)
 
     @cached_property
     def writers(self) -> tuple[list[int], ...]:
@@ -150,17 +155,14 @@ class RuleList(RuleModel[Rule]):
         """
         rules = self.rules
         conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
-        label_tests = sum(isinstance(condition, LabelCondition) for condition in conditions)
         literals = [literal for rule in rules for literal in rule.head]
         multi = sum(rule.is_multi_label for rule in rules)
         count = max(1, len(rules))
         return {
             "rules": len(rules),
             "conditions": len(conditions),
-            "label_conditions": label_tests,
-            "rules_with_label_conditions": sum(
-                any(isinstance(condition, LabelCondition) for condition in rule.body) for rule in rules
-            ),
+            "label_conditions": sum(map(len, self.label_tests)),
+            "rules_with_label_conditions": sum(map(bool, self.label_tests)),
             "rules_with_multi_label_heads": multi,
             "multi_label_heads_percent": 100 * multi / count,
             "labels_per_head": len(literals) / count,
@@ -290,9 +292,8 @@ class RuleList(RuleModel[Rule]):
     def _says(self, rule: Rule) -> Any:
         return [(literal.label, literal.value) for literal in rule.head], rule.stop
 
-    def flip_search(self, grid: Grid, target: int) -> ListSearch:
-        """Return what the list knows about one of its labels, for the search for the smallest flip."""
-        return ListSearch(self, grid, target)
+    def _moved(self, rule: Rule) -> float:
+        return rule.tp + rule.fp
 
 
 def from_text(rule_list: RuleList, text: str) -> RuleList:

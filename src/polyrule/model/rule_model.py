@@ -24,7 +24,6 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
-from polyrule.model.cells import Grid
 from polyrule.model.flips import Flip, Search, smallest_flip
 from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.model_printing import format_model, html_model
@@ -47,6 +46,7 @@ class RuleModel(Generic[AnyRule]):
     RULE: ClassVar[type]
     FACTS: ClassVar[tuple[str, ...]]
     ALIKE: ClassVar[str]
+    SEARCH: ClassVar[type[Search]]
 
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
@@ -239,10 +239,6 @@ class RuleModel(Generic[AnyRule]):
         model, table = fit_to(self, X)
         return model.chances_of(table)  # type: ignore[no-any-return]
 
-    def flip_search(self, grid: Grid, target: int) -> Search:
-        """Return what the model knows about one of its labels, for the search for the smallest flip."""
-        raise NotImplementedError
-
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
         """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
         rules: Sequence[Any] = self.rules
@@ -341,7 +337,17 @@ class RuleModel(Generic[AnyRule]):
         unless none has any. What a model *loses* without a feature is another question: `importances` of
         `polyrule.evaluation` answers it.
         """
-        return importances_of(self)
+        moved = np.array([self._moved(rule) for rule in self.rules], dtype=np.float64)
+        moved = moved if moved.any() else np.ones(len(moved))
+        shares = np.zeros(len(self.features))
+        for rule, amount in zip(self.rules, moved, strict=True):
+            tested = used_features([rule])
+            shares[tested] += amount / max(1, len(tested))
+        return shares / total if (total := shares.sum()) else shares
+
+    def _moved(self, rule: AnyRule) -> float:
+        """Return how much a rule moved in training."""
+        raise NotImplementedError
 
 
 def is_pair(data: Any) -> bool:
@@ -366,20 +372,3 @@ def labelled(model: Any, data: Any, y: Any = None, name: str = "data") -> Datase
     if target.names != wanted:
         truth = arrange_labels(truth, target.names, wanted).check(name, "which is left out").Y
     return Dataset(to_table(data, model.features), truth, wanted, name=name)
-
-
-def importances_of(model: Any) -> Floats:
-    """Share of each feature; see `RuleModel.feature_importances_`."""
-    moved = np.array([_moved(model, rule) for rule in model.rules], dtype=np.float64)
-    moved = moved if moved.any() else np.ones(len(moved))
-    shares = np.zeros(len(model.features))
-    for rule, amount in zip(model.rules, moved, strict=True):
-        tested = used_features([rule])
-        shares[tested] += amount / max(1, len(tested))
-    return shares / total if (total := shares.sum()) else shares
-
-
-def _moved(model: Any, rule: Any) -> float:
-    if hasattr(rule.head[0], "weight"):
-        return float((rule.coverage or 0.0) * sum(abs(e.weight) * model.worth[e.label] for e in rule.head))
-    return float(sum(literal.tp + literal.fp for literal in rule.head))

@@ -149,9 +149,8 @@ class _Plan:
 
     def _levels(self) -> list[list[int]]:
         depth: list[int] = []
-        for number, rule in enumerate(self.model.rules):
-            read = [c.label for c in rule.body if isinstance(c, LabelCondition)]
-            needed = [depth[writer] for label in read for writer in self.writers[label] if writer < number]
+        for number, tests in enumerate(self.model.label_tests):
+            needed = [depth[writer] for test in tests for writer in self.writers[test.label] if writer < number]
             depth.append(max(needed, default=-1) + 1)
         return [[n for n, d in enumerate(depth) if d == level] for level in range(max(depth, default=-1) + 1)]
 
