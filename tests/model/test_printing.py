@@ -85,7 +85,7 @@ def test_harmless_names_stand_as_they_are(name):
 @pytest.mark.parametrize(
     "name",
     ["", "a,b", "a <- b", "x>1", "a=b", "¬a", "!a", "not a", "true", " a", "a ", "a  b", 'q"q', "b\\c", "\x1b[2J",
-     "line\nbreak", "\u202eevil", "x (TP 3, FP 0)", "x [stop]", "1. x", "\ud800"]
+     "is missing", "x is known", "line\nbreak", "\u202eevil", "x (TP 3, FP 0)", "x [stop]", "1. x", "\ud800"]
 )  # fmt: skip
 def test_misleading_names_are_quoted_and_escaped(name):
     shown = printing.format_name(name)

@@ -33,7 +33,8 @@ _FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
     r"""^(any|at\sleast\s\d+)\sof\b|"""
-    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
+    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|"""
+    r"""(^|\s)is\s(missing|known)$""",
     re.IGNORECASE,
 )
 
