@@ -150,6 +150,23 @@ def test_text_keeps_what_did_not_change():
         from_text(model, "red <- true\nnonsense")
 
 
+def test_what_is_predicted_for_everyone_is_read_as_it_is_printed():
+    both = Rule((Literal(0, 1, 80, 20), Literal(2, 1, 73, 27)))
+    model = RuleList((both, Rule((Literal(1, 1, 6, 4),)), *three().rules), FEATURES, LABELS)
+    text = model.format()
+    assert text.startswith("1-2. always: red (right for 80 %), blue (73 %), orange (60 %)")
+    assert from_text(model, text).rules == model.rules
+    fewer = from_text(model, text.replace("red (right for 80 %), ", ""))
+    assert fewer.rules == (model.rules[1], Rule((Literal(2, 1),), origin="hand"), *three().rules)
+    more = from_text(three(), "always: blue, orange\n" + three().format())
+    assert [rule.origin for rule in more] == ["hand", "hand", "learned", "learned", "learned"]
+    assert more.predict([[0.0, "none"]]).tolist() == [[0, 1, 1]]
+    with pytest.raises(ModelError, match="line 1: rule 'always: rde': there is no label 'rde'; did you mean 'red'"):
+        from_text(model, "always: rde")
+    odd = RuleList((Rule((Literal(0, 1, 1, 1),)), Rule((Literal(1, 1),))), (), ("a, b", "c (5 %)"))
+    assert from_text(odd, odd.format()).rules == odd.rules
+
+
 @settings(max_examples=100, deadline=None)
 @given(rule_lists(), st.integers(0, 10**6), st.booleans())
 def test_counts_are_what_running_the_list_shows(model, seed, weighted):

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, overload
+from typing import Literal as Choice
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.data.table import Feature, Table
@@ -19,13 +20,14 @@ from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
 from polyrule.model.model_printing import list_lines
 from polyrule.model.narrowing import used_features
-from polyrule.model.parsing import parse_rule
+from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.printing import as_printed
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import (
     Condition,
     GroupCondition,
     LabelCondition,
+    Literal,
     NumericCondition,
     Rule,
     group_of,
@@ -280,7 +282,7 @@ class RuleList(RuleModel[Rule]):
         """Return the list with the counts it has on `data`; see `polyrule.model.counting.recount`."""
         return recount(self, labelled(self, data, y))
 
-    def _read(self, text: str, origin: Literal["edited", "hand"]) -> Rule:
+    def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
         return replace(parse_rule(text, self.features, self.label_names), origin=origin)
 
     def _with_body(self, rule: Rule, body: Body) -> Rule:
@@ -300,22 +302,42 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
     """Return the list with its rules read from edited text, one per line, as `RuleList.format` prints them.
 
     A line that says what some rule of the old list says keeps that rule with its counts, its exact value and its
-    origin; any other line is a rule made by hand. Blank lines, and lines that start with ``#`` or ``(``, are skipped.
+    origin; any other line is a rule made by hand, and so is each further label behind ``always:``. Blank lines, and
+    lines that start with ``#`` or ``(``, are skipped.
     """
     known: dict[Any, list[Rule]] = {}
     for rule in rule_list.rules:
         known.setdefault(_meaning(rule, rule_list.features), []).append(rule)
-    rules = []
+
+    def kept(written: Rule) -> Rule:
+        same = known.get(_meaning(written, rule_list.features))
+        return _called(same.pop(0), written) if same else written
+
+    rules: list[Rule] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith(("#", "(")):
             continue
         try:
-            rule = parse_rule(line, rule_list.features, rule_list.label_names)
+            always = parse_constants(line, rule_list.label_names)
+            if always is None:
+                rules.append(kept(parse_rule(line, rule_list.features, rule_list.label_names)))
+            else:
+                rules += map(kept, _constants(rule_list, always))
         except ModelError as error:
             raise ModelError(f"line {number}: {error}") from error
-        same = known.get(_meaning(rule, rule_list.features))
-        rules.append(_called(same.pop(0), rule) if same else rule)
     return replace(rule_list, rules=tuple(rules))
+
+
+def _constants(rule_list: RuleList, labels: list[int]) -> list[Rule]:
+    """Rules that make labels present for everyone, with the heads that they have in the list where that is possible."""
+    heads = [[literal.label for literal in rule_list.rules[number].head] for number in rule_list.constants()]
+    left, made = list(labels), []
+    for head in [*heads, *([label] for label in labels)]:
+        if set(head) <= set(left):
+            for label in head:
+                left.remove(label)
+            made.append(Rule(tuple(Literal(label, 1) for label in head), origin="hand"))
+    return made
 
 
 def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:
