@@ -99,6 +99,8 @@ def test_rules_and_weights_can_be_changed() -> None:
         model.remove(2)
     with pytest.raises(ModelError, match="finite"):
         model.reweigh(0, "x", float("nan"))
+    with pytest.raises(ModelError, match="finite"):
+        model.reweigh(0, "x", "1")
 
 
 def test_refitted_weights_are_those_of_logistic_regression_and_verify() -> None:

@@ -226,6 +226,11 @@ def test_rules_of_another_kind_and_places_that_are_no_numbers_are_refused():
         model.move(0, 1.0)
 
 
+def test_defaults_are_0_or_1():
+    with pytest.raises(ModelError, match=r"defaults must be 0 or 1, got \(2, 0\)"):
+        RuleList((), FEATURES, ("a", "b"), defaults=(2, 0))
+
+
 def test_recounting_needs_the_same_labels():
     table = Table.from_array([[0.0]])
     with pytest.raises(ModelError, match="labels are not those of the model"):

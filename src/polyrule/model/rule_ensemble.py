@@ -17,7 +17,7 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.conditions import check_rules, with_gaps
-from polyrule.model.decisions import Decision
+from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
 from polyrule.model.grouping import Body
@@ -84,6 +84,10 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         width = len(self.label_names)
         if len(self.intercepts) != width:
             raise ModelError(f"intercepts: {len(self.intercepts)} entries for {width} labels")
+        if self.decision.kind not in KINDS:
+            raise ModelError(f"decision: there is no kind {self.decision.kind!r}; known: {', '.join(KINDS)}")
+        if not all(map(isfinite, (*self.intercepts, *self.decision.cuts, *self.decision.bonuses))):
+            raise ModelError("intercepts, cuts and bonuses must be finite numbers")
         if self.decision.kind != "expected-f1" and len(self.decision.cuts) != width:
             raise ModelError(f"decision: {len(self.decision.cuts)} cuts for {width} labels")
         if self.decision.uses_sets and not self.decision.label_sets:
@@ -207,7 +211,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
         index = self.position(index)
         place = place_of(self.label_names, label, "label")
-        if isinstance(weight, bool) or not np.isfinite(weight):
+        number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
+        if not number or not isfinite(weight):
             raise ModelError(f"a weight is a finite number, not {weight!r}")
         rule = self.rules[index]
         head = [entry for entry in rule.head if entry.label != place]

@@ -95,6 +95,8 @@ class RuleList(RuleModel[Rule]):
             given = len(getattr(self, name))
             if given != width and (given or name != "default_chances"):
                 raise ModelError(f"{name}: {given} entries for {width} labels")
+        if any(default not in (0, 1) for default in self.defaults):
+            raise ModelError(f"defaults must be 0 or 1, got {self.defaults}")
         check_rules(self, self._is_known, "no label of this model", labels=width)
 
     @cached_property
