@@ -121,6 +121,15 @@ def test_refitted_weights_are_those_of_logistic_regression_and_verify() -> None:
     assert not claimed.verify(examples).ok
 
 
+def test_labels_may_stand_beside_the_examples() -> None:
+    examples = data()
+    X, y = np.asarray(examples.X), examples.Y
+    assert by_hand().refit(X, y).rules == by_hand().refit(examples).rules
+    assert by_hand().tune_decision(X, y).decision == by_hand().tune_decision(examples).decision
+    with pytest.raises(OptionError, match="this needs labels"):
+        by_hand().refit(X)
+
+
 def test_kept_rules_keep_their_weights() -> None:
     examples = data()
     model = by_hand().refit(examples, keep=[0])

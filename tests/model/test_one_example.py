@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
 from polyrule.data.dates import date_features
@@ -44,6 +45,14 @@ def test_a_mapping_may_have_numbers_for_names():
         (Rule((Literal(0, 1),), (NumericCondition(0, ">", 3.0),)),), (Feature("0"), Feature("1")), ("red",)
     )
     assert model.explain({0: 4.0, 1: 2.0}).fired == (0,)
+
+
+def test_a_row_of_a_sparse_matrix_is_an_example():
+    model = RuleList(
+        (Rule((Literal(0, 1),), (NumericCondition(1, ">", 3.0),)),), (Feature("x0"), Feature("x1")), ("red",)
+    )
+    assert model.explain(sp.csr_array([[0.0, 4.0]])).fired == (0,)
+    assert model.smallest_flip(sp.csr_array([[0.0, 4.0]]), "red").steps == 1
 
 
 def test_a_date_of_which_parts_are_tested_is_missed_once():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from polyrule.arrays import Floats
 from polyrule.data.columns import UnseenCategories, encode_column
@@ -111,7 +112,7 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
     elif (record := as_record(example)) is not None:
         known = narrow_with_dates(model) if dates else model.narrowed
         return known, _read_record(known, record)
-    elif not isinstance(example, (Table, Dataset)) and not is_frame(example):
+    elif not isinstance(example, (Table, Dataset)) and not sp.issparse(example) and not is_frame(example):
         return model, _read_values(model, example)
     fitted, table = fit_to(model, example, dates=dates)
     if row is None and len(table) != 1:

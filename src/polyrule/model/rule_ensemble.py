@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
@@ -29,9 +29,6 @@ from polyrule.model.reasons import SumSearch
 from polyrule.model.rule import Entry, WeightedRule, size_of
 from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.native import native
-
-if TYPE_CHECKING:
-    from polyrule.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,14 +220,15 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         changed = replace(rule, head=tuple(sorted(head, key=lambda entry: entry.label)))
         return self.replaced(index, changed)
 
-    def refit(self, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()) -> Any:
+    def refit(self, data: Any, y: Any = None, *, ridge: float | None = None, keep: Collection[int] = ()) -> Any:
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.refit.refit`."""
-        return import_module("polyrule.ensemble.refit").refit(self, data, ridge=ridge, keep=keep)
+        learning: Any = import_module("polyrule.ensemble.refit")
+        return learning.refit(self, labelled(self, data, y), ridge=ridge, keep=keep)
 
-    def tune_decision(self, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1") -> Any:
+    def tune_decision(self, data: Any, y: Any = None, *, decision: str = "auto", optimize: str = "micro-f1") -> Any:
         """Return the ensemble deciding in another way; see `polyrule.ensemble.refit.tune_decision`."""
         learning: Any = import_module("polyrule.ensemble.refit")
-        return learning.tune_decision(self, data, decision=decision, optimize=optimize)
+        return learning.tune_decision(self, labelled(self, data, y), decision=decision, optimize=optimize)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
