@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,8 +47,9 @@ class ListSearch:
 class _Cause:
     """The growing conjunction of cells that forces what happened: every example of `domain` in them meets the same.
 
-    Facts to be explained are put on a list: "label j stands as it does just before rule t", "rule q fired", "rule q did
-    not fire", "rule q was reached". Each is explained by other facts or by the cell of a feature.
+    Facts to be explained are put on a list, each a method and what it is about: "label j stands as it does just before
+    rule t", "rule q fired", "rule q did not fire", "rule q was reached". They are explained by other facts or by the
+    cell of a feature.
     """
 
     def __init__(self, search: ListSearch, trial: Trial, domain: Domain) -> None:
@@ -56,57 +57,48 @@ class _Cause:
         self.fired = set(self.run.fired)
         self.heads, self.writers = search.rule_list.heads, search.rule_list.writers
         self.found: Domain = {}
-        self.done: set[tuple[str, int, int]] = set()
-        self.todo: list[tuple[str, int, int]] = []
+        self.done: set[tuple[Any, ...]] = set()
+        self.todo: list[tuple[Any, ...]] = []
 
     def of_label(self, label: int) -> Domain:
         """Return what forces a label's value in the end: features, and for each some cells."""
-        self._add("label", label, len(self.heads))
+        self._add(self._why_label, label, len(self.heads))
         while self.todo:
-            what, number, before = self.todo.pop()
-            match what:
-                case "label":
-                    self._explain_label(number, before)
-                case "fired":
-                    self._explain_fired(number)
-                case "failed":
-                    self._explain_failed(number)
-                case "reached":
-                    self._explain_reached(number)
+            explain, *about = self.todo.pop()
+            explain(*about)
         return self.found
 
-    def _add(self, what: str, number: int, before: int = 0) -> None:
-        fact = (what, number, before)
+    def _add(self, *fact: Any) -> None:
         if fact not in self.done:
             self.done.add(fact)
             self.todo.append(fact)
 
-    def _explain_label(self, label: int, before: int) -> None:
+    def _why_label(self, label: int, before: int) -> None:
         setter = self.run.setter.get(label, before)
         writers = [rule for rule in self.writers[label] if rule < min(setter, before)]
         if setter < before:
-            self._add("fired", setter)
-            self._add("reached", setter)
+            self._add(self._why_fired, setter)
+            self._add(self._why_reached, setter)
         elif self.run.stopped is not None and any(rule > self.run.stopped for rule in writers):
             stopped = self.run.stopped
             writers = [rule for rule in writers if rule < stopped]
-            self._add("fired", stopped)
-            self._add("reached", stopped)
+            self._add(self._why_fired, stopped)
+            self._add(self._why_reached, stopped)
             # The stop took effect because of some label that nobody had set before it; one such label is enough.
             fresh = next(j for j in self.heads[stopped] if self.run.setter.get(j) == stopped)
-            self._add("label", fresh, stopped)
+            self._add(self._why_label, fresh, stopped)
         for rule in writers:
-            self._add("failed", rule)
+            self._add(self._why_failed, rule)
 
-    def _explain_fired(self, rule: int) -> None:
+    def _why_fired(self, rule: int) -> None:
         asked = self.search.asked[rule]
         for feature, mask in asked.plain.items():
             self._require(feature, mask)
         self._require_some([test for test in asked.members if self._holds(*test)], asked.least)
         for test in self.search.rule_list.label_tests[rule]:
-            self._add("label", test.label, rule)
+            self._add(self._why_label, test.label, rule)
 
-    def _explain_failed(self, rule: int) -> None:
+    def _why_failed(self, rule: int) -> None:
         """Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already.
 
         A group failed because of as many members as are too many to spare.
@@ -125,18 +117,18 @@ class _Cause:
         for test in self.search.rule_list.label_tests[rule]:
             state = self.run.state.get(test.label) if self.run.setter.get(test.label, rule) < rule else None
             if state != test.value:
-                self._add("label", test.label, rule)
+                self._add(self._why_label, test.label, rule)
                 return
 
-    def _explain_reached(self, rule: int) -> None:
+    def _why_reached(self, rule: int) -> None:
         for stop in self.search.stops:
             if stop >= rule:
                 return
             if stop not in self.fired:
-                self._add("failed", stop)
+                self._add(self._why_failed, stop)
                 continue
             for label in self.heads[stop]:  # all were set before, or it would have ended the list
-                self._add("label", label, stop)
+                self._add(self._why_label, label, stop)
 
     def _holds(self, feature: int, mask: int) -> bool:
         return bool(mask >> self.trial[feature] & 1)
