@@ -20,7 +20,7 @@ LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
 OPTIONS = {"sql": ("table", "keys"), "c": ("prefix",)}
 
 
-def export(model: Any, language: str, **options: Any) -> Any:
+def export(model: Any, language: str, **options: Any) -> str | bytes:
     """Return source code that predicts as the model does, or for "onnx" the bytes of a file.
 
     Parameters
@@ -48,7 +48,7 @@ def export(model: Any, language: str, **options: Any) -> Any:
     for name in options:
         if name not in OPTIONS.get(language, ()):
             raise OptionError(f"{name} is no option of the export to {language}")
-    return import_module(f"{__name__}.{language}").export(model, **options)
+    return import_module(f"{__name__}.{language}").export(model, **options)  # type: ignore[no-any-return]
 
 
 def export_onnx(model: Any) -> bytes:
@@ -58,7 +58,7 @@ def export_onnx(model: Any) -> bytes:
     nominal feature, where every text that is no category counts as missing. Outputs are ``labels`` and
     ``probabilities``, for an ensemble ``scores``, too. `onnx_inputs` makes the inputs from a table, frame or data set.
     """
-    return bytes(export(model, "onnx"))
+    return bytes(import_module(f"{__name__}.onnx").export(model))
 
 
 def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
