@@ -21,7 +21,7 @@ from polyrule.arrays import Floats, Ints
 from polyrule.data.dates import DATE_PARTS, FIRST_DAY, LAST_DAY, format_date, part_of, year_start
 from polyrule.data.table import Feature
 from polyrule.model.conditions import holds_in, shown_threshold
-from polyrule.model.printing import Names, format_body, format_name, format_value
+from polyrule.model.printing import Formatter, Names, format_name, format_value
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -126,7 +126,7 @@ class Cells:
         body = self._asked(cell, digits)
         name = format_name(self.feature.name)
         shown = [shown_threshold(c, digits) for c in body if isinstance(c, NumericCondition)]
-        asked = format_body(body, Names([self.feature]), digits) if body else f"{name} is known"
+        asked = Formatter(Names([self.feature]), digits).body(body) if body else f"{name} is known"
         return asked, format_value(self.feature, self.old, digits, shown)
 
     def _asked(self, cell: int, digits: int | None) -> list[FeatureCondition]:

@@ -13,7 +13,7 @@ from polyrule.data.table import Table
 from polyrule.model.checks import checks
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import one_example
-from polyrule.model.printing import format_conditions, format_name, format_weight
+from polyrule.model.printing import Formatter, format_name, format_weight
 from polyrule.model.rule import group_of
 
 if TYPE_CHECKING:
@@ -172,12 +172,13 @@ def explain(
     labels = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = expit(ensemble.worth * scores[0])
     shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
+    words = Formatter(ensemble, digits)
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
         rule = shown.rules[number]
-        text = format_conditions(rule, ensemble, digits)
+        text = words.conditions(rule)
         group = group_of(rule.body)
-        held = checks(ensemble, [group], values, {}, digits)[0].value if group else ""
+        held = checks(words, [group], values, {})[0].value if group else ""
         for entry in rule.head:
             parts[entry.label].append(Contribution(number, entry.weight, text, held))
     sums = []

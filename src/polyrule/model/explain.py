@@ -94,7 +94,7 @@ class Explanation:
     @property
     def heads(self) -> tuple[str, ...]:
         """Text of the head of every rule."""
-        return tuple(printing.format_head(rule, self.rule_list) for rule in self.rule_list)
+        return tuple(printing.Formatter(self.rule_list).head(rule) for rule in self.rule_list)
 
     def _text(self, rule: int) -> str:
         return self.rule_list.format_rule(rule, counts=False, digits=self.digits)
@@ -169,7 +169,7 @@ class Explanation:
         deciding = {reason.rule: reason.checks for reason in self.labels if reason.rule is not None}
         lines = []
         for rule in sorted(deciding):
-            head = printing.format_head(self.rule_list[rule], self.rule_list)
+            head = printing.Formatter(self.rule_list).head(self.rule_list[rule])
             lines.append(f"rule {rule + 1}: {head} <- {', '.join(map(str, deciding[rule])) or 'true'}")
         return lines
 
@@ -220,20 +220,19 @@ def explain(
     rule_list, values = one_example(rule_list, example, row)
     if digits is not None:
         rule_list = with_gaps(rule_list, Table(values[None, :], rule_list.features), also=True)
-    tests = _Tests(rule_list, values)
+    tests, words = _Tests(rule_list, values), printing.Formatter(rule_list, digits)
     course = follow(rule_list, tests.hold, range(len(rule_list)))
     grounds = {
-        rule: checks(rule_list, rule_list[rule].body, values, course.before(rule), digits)
-        for rule in set(course.setter.values())
+        rule: checks(words, rule_list[rule].body, values, course.before(rule)) for rule in set(course.setter.values())
     }
     reasons = tuple(_reason(rule_list, label, course, grounds) for label in range(len(rule_list.label_names)))
     misses = []
     for index, known in tests.nearly(course, near):
         would = _would_set(rule_list, tests.end_state(index, known), reasons)
         if would:  # a rule that changes nothing is no news
-            tried = checks(rule_list, rule_list[index].body, values, known, digits)
+            tried = checks(words, rule_list[index].body, values, known)
             missing = tuple(check for check in tried if not check.holds)
-            text = rule_list.format_rule(index, counts=False, digits=digits)
+            text = words.rule(rule_list[index], counts=False)
             misses.append(NearMiss(index, text, would, missing))
     misses.sort(key=lambda miss: len(miss.missing))
     return Explanation(reasons, tuple(course.fired), course.stopped, tuple(misses), rule_list, digits)

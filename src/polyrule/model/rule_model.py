@@ -87,7 +87,7 @@ class RuleModel(Generic[AnyRule]):
     def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
         """Return one rule as text."""
         rule: Any = self.rules[index]
-        return printing.format_rule(rule, self, counts=counts, digits=digits)
+        return printing.Formatter(self, digits).rule(rule, counts=counts)
 
     def constants(self) -> tuple[int, ...]:
         """Return the positions of the rules that are told in one line, as what they say holds for every example."""
@@ -242,11 +242,12 @@ class RuleModel(Generic[AnyRule]):
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
         """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
         rules: Sequence[Any] = self.rules
+        words = printing.Formatter(self, digits)
         return [
             {
                 "rule": number,
-                "head": printing.format_head(rule, self, digits),
-                "body": printing.format_conditions(rule, self, digits),
+                "head": words.head(rule),
+                "body": words.conditions(rule),
                 "labels": len(rule.head),
                 "conditions": size_of(rule.body),
                 **self._record(rule),

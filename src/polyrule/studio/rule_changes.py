@@ -12,7 +12,7 @@ from polyrule.arrays import Floats, Words
 from polyrule.data.table import Table
 from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
-from polyrule.model.printing import format_condition
+from polyrule.model.printing import Formatter
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -48,7 +48,7 @@ def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[
         return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     def named(condition: Condition) -> str:
-        return format_condition(condition, model)
+        return Formatter(model).condition(condition)
 
     drop = [tried(body, named(condition)) for body, condition in _shorter(rule.body)]
     add = [tried(tidy((*rule.body, condition)), named(condition)) for condition in _sharper(bench, model, index)]
