@@ -103,7 +103,8 @@ class Cells:
 
     def satisfying(self, condition: FeatureCondition) -> int:
         """Mask of the cells in which a condition holds."""
-        return sum(1 << cell for cell in np.flatnonzero(holds_in(condition, self._samples)).tolist())
+        bits = np.packbits(holds_in(condition, self._samples), bitorder="little")
+        return int.from_bytes(bits.tobytes(), "little")
 
     def value(self, cell: int) -> float:
         """Value in a cell that is nearest to the present one."""
