@@ -17,15 +17,6 @@ def test_show_prints_the_list(trained):
     assert ok("show", trained) == str(RuleList.load(trained)) + "\n"
 
 
-def test_rules_that_are_picked_read_as_in_the_whole_list(trained, tmp_path):
-    edited = RuleList.load(trained).insert(0, "sad <- loudness > 3 [stop]")
-    edited.save(tmp_path / "edited.json")
-    picked = ok("show", tmp_path / "edited.json", "--label", "sad").splitlines()
-    assert picked[0] == "1. sad <- loudness > 3   (not counted) [stop, hand]"
-    for line in ok("show", tmp_path / "edited.json", "--label", "sad", "--digits", "2").splitlines():
-        assert line in [f"{n}. {edited.format_rule(n - 1, digits=2)}" for n in range(1, len(edited) + 1)]
-
-
 def test_show_filters_rules(trained):
     model = RuleList.load(trained)
     lines = ok("show", trained, "--label", "sad").splitlines()

@@ -64,10 +64,7 @@ def export(
     for name in sorted(set(given) - allowed):
         raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
     if chosen == "onnx":
-        if output is None or str(output) == "-" or as_json:
-            raise OptionError("an ONNX model is written to a file: give -o, and no --json")
-        content = export_model(load_model(model), chosen)
-        write_file(output, lambda stream: stream.write(content), mode="wb")
+        _write_onnx(load_model(model), output, as_json)
         return
     code = str(export_model(load_model(model), chosen, **given))
     if chosen == "sql" and not keys:
@@ -76,3 +73,13 @@ def export(
         print_json({"language": chosen, "code": code})
         return
     write_text(code, output)
+
+
+def _write_onnx(model: Any, output: Path | None, as_json: bool) -> None:
+    """Write the graph to a file; it is no text, so it goes nowhere else."""
+    from polyrule.kinds import export_onnx
+
+    if output is None or str(output) == "-" or as_json:
+        raise OptionError("an ONNX model is written to a file: give -o, and no --json")
+    content = export_onnx(model)
+    write_file(output, lambda stream: stream.write(content), mode="wb")

@@ -70,15 +70,12 @@ def show(
     if as_json:
         print_json({"info": stored.info, "statistics": stored.statistics(), "rules": [rows[n] for n in chosen]})
         return
+    whole = format_ == "text" and not (labels or features or min_coverage is not None)
     shown = [rows[n] for n in chosen]
     if safe_csv:
         shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
-    if format_ != "text":
-        text = {"markdown": _markdown, "latex": _latex, "csv": _csv}[format_](shown)
-    elif labels or features or min_coverage is not None:
-        text = "\n".join(f"{n + 1}. {stored.format_rule(n, digits=digits)}" for n in chosen) or "(no such rules)"
-    else:
-        text = stored.format(digits=digits)
+    write = {"text": _text, "markdown": _markdown, "latex": _latex, "csv": _csv}[format_]
+    text = stored.format(digits=digits) if whole else write(shown)
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
@@ -134,6 +131,15 @@ def _counts(row: dict[str, Any]) -> dict[str, str]:
         return {"covers": "" if row["coverage"] is None else format_coverage(row["coverage"])}
     expected = "" if row["expected"] is None else f"{format_share(row['expected'])} right"
     return {"TP": format_count(row["tp"]), "FP": format_count(row["fp"]), "expect": expected}
+
+
+def _text(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        marks = f" [{_marks(row)}]" if _marks(row) else ""
+        counts = ", ".join(f"{name} {count}" for name, count in _counts(row).items() if count)
+        lines.append(f"{row['rule']}. {row['head']} <- {row['body']}   ({counts}){marks}")
+    return "\n".join(lines) if lines else "(no such rules)"
 
 
 def _markdown(rows: list[dict[str, Any]]) -> str:
