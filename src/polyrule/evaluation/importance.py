@@ -315,7 +315,8 @@ def stability(
 
 def _covers(model: Any, table: Table) -> Bools:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
-    tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in model.rules)
+    fitted, table = fit_to(model, table)
+    tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in fitted.rules)
     return covers(FlatBodies.of(tests, table.features), table.values).T
 
 
