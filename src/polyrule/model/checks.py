@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyrule.arrays import Floats
-from polyrule.model import printing
 from polyrule.model.conditions import met, shown_threshold
-from polyrule.model.printing import Formatter
+from polyrule.model.printing import Formatter, format_flags, format_name, format_value
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
 
 
@@ -45,7 +44,8 @@ def checks(words: Formatter, body: Sequence[Condition], row: Floats, state: Mapp
     Examples
     --------
     >>> from polyrule.data import Feature
-    >>> words = Formatter(printing.Names(tuple(map(Feature, ("age", "pulse", "sodium")))))
+    >>> from polyrule.model.printing import Names
+    >>> words = Formatter(Names(tuple(map(Feature, ("age", "pulse", "sodium")))))
     >>> group = GroupCondition(tuple(NumericCondition(j, ">", 65) for j in range(3)), 2)
     >>> checks(words, [group], [70, 60, 50], {})[0].value
     '1 of 3 holds: age > 65 (70); pulse > 65 (60) or sodium > 65 (50) would make it'
@@ -60,7 +60,7 @@ def _check(condition: Condition, words: Formatter, row: Floats, state: Mapping[i
         return _check_feature(condition, words, row)
     text = words.condition(condition)
     value = state.get(condition.label)
-    name = printing.format_name(words.names.label_names[condition.label])
+    name = format_name(words.names.label_names[condition.label])
     said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
     return Check(text, f"{name} is {said}", value == condition.value, said)
 
@@ -69,15 +69,15 @@ def _check_feature(condition: FeatureCondition, words: Formatter, row: Floats) -
     text = words.condition(condition)
     feature, actual = words.names.features[condition.feature], float(row[condition.feature])
     against = [shown_threshold(condition, words.digits)] if isinstance(condition, NumericCondition) else []
-    shown = printing.format_value(feature, actual, words.digits, against)
+    shown = format_value(feature, actual, words.digits, against)
     verb = "is" if shown in ("missing", "an unknown category") else "="
-    fact = f"{printing.format_name(feature.name)} {verb} {shown}"
+    fact = f"{format_name(feature.name)} {verb} {shown}"
     return Check(text, fact, met(condition, row), shown)
 
 
 def _check_group(group: GroupCondition, words: Formatter, row: Floats) -> Check:
     members = tuple(_check_feature(member, words, row) for member in group.members)
-    flags = printing.format_flags(group, words.names.features)
+    flags = format_flags(group, words.names.features)
     names = flags or [str(member) for member in members]
     held = [name for name, member in zip(names, members, strict=True) if member.holds]
     others = [name for name, member in zip(names, members, strict=True) if not member.holds]
