@@ -125,6 +125,7 @@ def test_labels_may_stand_beside_the_examples() -> None:
     examples = data()
     X, y = np.asarray(examples.X), examples.Y
     assert by_hand().refit(X, y).rules == by_hand().refit(examples).rules
+    assert by_hand().recount(X, y).rules == by_hand().recount(examples).rules
     assert by_hand().tune_decision(X, y).decision == by_hand().tune_decision(examples).decision
     with pytest.raises(OptionError, match="this needs labels"):
         by_hand().refit(X)

@@ -195,8 +195,11 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         """
         return explain(self, example, row, digits=digits)
 
-    def recount(self, data: Any) -> RuleEnsemble:
-        """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
+    def recount(self, data: Any, y: Any = None) -> RuleEnsemble:
+        """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are.
+
+        Labels decide nothing here; they may be given as for a list.
+        """
         model, table = fit_to(self, data)
         given = getattr(data, "weights", None)
         weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
