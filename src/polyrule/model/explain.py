@@ -244,15 +244,15 @@ class _Tests:
     def __init__(self, rule_list: RuleList, row: Floats) -> None:
         bodies = rule_list.flat.bodies
         failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
-        self._rules = rule_list
+        self._rules, self._label_tests = rule_list, rule_list.label_tests
         self._failing: list[int] = np.diff(failed[bodies.start]).tolist()
         # A rule whose tests of features fail never fires, whatever labels are set.
         self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
     def failing(self, number: int, state: dict[int, int]) -> int:
         """How many conditions of a rule do not hold, given the labels set so far."""
-        asked = self._rules.label_tests[number]
-        return self._failing[number] + sum(state.get(test.label) != test.value for test in asked)
+        failing, asked = self._failing[number], self._label_tests[number]
+        return failing + sum(state.get(test.label) != test.value for test in asked) if asked else failing
 
     def hold(self, number: int, state: dict[int, int]) -> bool:
         """Whether all of them do."""
