@@ -8,6 +8,7 @@ from tests.model.strategies import rule_lists
 
 from polyrule.data import Feature, Table
 from polyrule.data.results import MissingExtraError
+from polyrule.errors import OptionError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
 from polyrule.model.conditions import with_gaps
 from polyrule.model.model_printing import html_model
@@ -148,6 +149,15 @@ def test_explanations_show_themselves_in_a_console():
     told, flip = model.explain([2.0]), model.smallest_flip([2.0], "red")
     assert repr(told) == str(told)
     assert repr(flip) == str(flip)
+
+
+@pytest.mark.parametrize("digits", [0, -1, 2.5, "3"])
+def test_digits_are_a_whole_number_from_1(digits):
+    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5, between=(5.0, 6.0)),))
+    model = RuleList((rule,), (Feature("colours"),), ("red",))
+    for ask in (model.format, model.records, lambda digits: model.explain([7.0], digits=digits)):
+        with pytest.raises(OptionError, match="digits must be a whole number of at least 1, got"):
+            ask(digits=digits)
 
 
 FLAGS = (Feature("laptop", flag=True), Feature("stolen", "nominal", ("0", "1")), Feature("words"))

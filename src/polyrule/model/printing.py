@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, isnan
-from typing import NamedTuple, Protocol
+from numbers import Integral
+from typing import Any, NamedTuple, Protocol
 
 from polyrule.data.dates import format_date
 from polyrule.data.table import Feature
+from polyrule.errors import OptionError
 from polyrule.model.conditions import shown_threshold, shown_value, tidy, without_implied_dates
 from polyrule.model.rule import (
     Condition,
@@ -278,6 +280,11 @@ class Formatter:
 
     names: Named
     digits: int | None = None
+
+    def __post_init__(self) -> None:
+        given: Any = self.digits
+        if given is not None and not (isinstance(given, Integral) and int(given) >= 1):
+            raise OptionError(f"digits must be a whole number of at least 1, got {given!r}")
 
     def condition(self, condition: Condition) -> str:
         """One condition; a label condition is the bare label name, with ``¬`` for absent.
