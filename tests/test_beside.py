@@ -26,7 +26,7 @@ THROUGH = {
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
     "learning/test_verify.py": "learning/relearn learning/verify_pruned",
     "measures/test_proofs.py": "measures/proofs/normal_form",
-    "model/exports/test_languages.py": "model/exports/c model/exports/condition_code model/exports/javascript"
+    "model/exports/test_languages.py": "model/exports/c model/exports/javascript model/exports/language"
     " model/exports/python model/exports/sql",
     "model/exports/test_onnx.py": "model/exports/graph",
     "model/test_files.py": "model/codecs",

@@ -24,9 +24,9 @@ def empty() -> RuleEnsemble:
 def test_a_rule_reads_back_as_it_was(seed):
     model = random_ensemble(seed, rules=8)
     for index, rule in enumerate(model.rules):
-        again = model.replace(index, rule_text(rule, model.features, model.label_names)).rules[index]
+        again = model.replace(index, rule_text(rule, model)).rules[index]
         assert again.head == rule.head
-        assert rule_text(again, model.features, model.label_names) == rule_text(rule, model.features, model.label_names)
+        assert rule_text(again, model) == rule_text(rule, model)
 
 
 def test_odd_names_and_printed_counts_are_read():

@@ -111,6 +111,20 @@ def test_rules_that_do_not_fit_are_refused(rule: WeightedRule, message: str) -> 
         RuleEnsemble((rule,), (Feature("x"),), ("a",), (0.0,), Decision("threshold", (0.0,)))
 
 
+@pytest.mark.parametrize(
+    ("intercept", "decision", "message"),
+    [
+        (float("nan"), Decision("threshold", (0.0,)), "finite numbers"),
+        (0.0, Decision("threshold", (float("inf"),)), "finite numbers"),
+        (0.0, Decision("subset", (0.0,), ((0,),), (float("nan"),)), "finite numbers"),
+        (0.0, Decision("best", (0.0,)), "no kind 'best'; known: threshold, subset, per-label, expected-f1"),  # type: ignore[arg-type]
+    ],
+)
+def test_numbers_that_decide_nothing_are_refused(intercept: float, decision: Decision, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        RuleEnsemble((), (Feature("x"),), ("a",), (intercept,), decision)
+
+
 def test_heads_need_distinct_labels() -> None:
     with pytest.raises(ModelError, match="distinct"):
         WeightedRule((Entry(1, 1.0), Entry(1, 2.0)))

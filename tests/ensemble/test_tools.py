@@ -99,6 +99,8 @@ def test_rules_and_weights_can_be_changed() -> None:
         model.remove(2)
     with pytest.raises(ModelError, match="finite"):
         model.reweigh(0, "x", float("nan"))
+    with pytest.raises(ModelError, match="finite"):
+        model.reweigh(0, "x", "1")
 
 
 def test_refitted_weights_are_those_of_logistic_regression_and_verify() -> None:
@@ -117,6 +119,16 @@ def test_refitted_weights_are_those_of_logistic_regression_and_verify() -> None:
     claimed = by_hand().refit(examples, ridge=2.0)
     claimed.info["weights"]["ridge"] = 20.0
     assert not claimed.verify(examples).ok
+
+
+def test_labels_may_stand_beside_the_examples() -> None:
+    examples = data()
+    X, y = np.asarray(examples.X), examples.Y
+    assert by_hand().refit(X, y).rules == by_hand().refit(examples).rules
+    assert by_hand().recount(X, y).rules == by_hand().recount(examples).rules
+    assert by_hand().tune_decision(X, y).decision == by_hand().tune_decision(examples).decision
+    with pytest.raises(OptionError, match="this needs labels"):
+        by_hand().refit(X)
 
 
 def test_kept_rules_keep_their_weights() -> None:

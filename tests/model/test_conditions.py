@@ -21,7 +21,7 @@ from polyrule.model import (
     parse_rule,
 )
 from polyrule.model.conditions import holds, tidy
-from polyrule.model.printing import format_rule
+from polyrule.model.printing import Formatter, Names
 
 FEATURES = (
     Feature("age"),
@@ -48,7 +48,7 @@ FEATURES = (
 )
 def test_what_is_printed_reads_back_as_the_same_rule(text):
     rule = parse_rule(text, FEATURES, ["red"])
-    assert format_rule(rule, FEATURES, ["red"], counts=False) == text
+    assert Formatter(Names(FEATURES, ["red"])).rule(rule, counts=False) == text
     RuleList((rule,), FEATURES, ("red",))  # which checks every condition
 
 
@@ -67,7 +67,7 @@ def test_what_is_printed_reads_back_as_the_same_rule(text):
 )
 def test_other_ways_to_say_the_same(typed, printed):
     rule = parse_rule(f"red <- {typed}", FEATURES, ["red"])
-    assert format_rule(rule, FEATURES, ["red"], counts=False) == f"red <- {printed}"
+    assert Formatter(Names(FEATURES, ["red"])).rule(rule, counts=False) == f"red <- {printed}"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_names_that_look_like_conditions_are_quoted():
         LabelCondition(1, 0),
     )
     rule = Rule((Literal(0, 1),), body, origin="hand")
-    text = format_rule(rule, features, labels, counts=False)
+    text = Formatter(Names(features, labels)).rule(rule, counts=False)
     assert parse_rule(text, features, labels) == rule
 
 

@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists, slow_predict
 
 from polyrule.data import Dataset, Feature, Table
-from polyrule.errors import ModelError
+from polyrule.errors import ModelError, OptionError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import fired_rows
+from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_list import from_text
 
 FEATURES = (Feature("colours"), Feature("religion", "nominal", ("none", "hindu")))
@@ -149,6 +150,23 @@ def test_text_keeps_what_did_not_change():
         from_text(model, "red <- true\nnonsense")
 
 
+def test_what_is_predicted_for_everyone_is_read_as_it_is_printed():
+    both = Rule((Literal(0, 1, 80, 20), Literal(2, 1, 73, 27)))
+    model = RuleList((both, Rule((Literal(1, 1, 6, 4),)), *three().rules), FEATURES, LABELS)
+    text = model.format()
+    assert text.startswith("1-2. always: red (right for 80 %), blue (73 %), orange (60 %)")
+    assert from_text(model, text).rules == model.rules
+    fewer = from_text(model, text.replace("red (right for 80 %), ", ""))
+    assert fewer.rules == (model.rules[1], Rule((Literal(2, 1),), origin="hand"), *three().rules)
+    more = from_text(three(), "always: blue, orange\n" + three().format())
+    assert [rule.origin for rule in more] == ["hand", "hand", "learned", "learned", "learned"]
+    assert more.predict([[0.0, "none"]]).tolist() == [[0, 1, 1]]
+    with pytest.raises(ModelError, match="line 1: rule 'always: rde': there is no label 'rde'; did you mean 'red'"):
+        from_text(model, "always: rde")
+    odd = RuleList((Rule((Literal(0, 1, 1, 1),)), Rule((Literal(1, 1),))), (), ("a, b", "c (5 %)"))
+    assert from_text(odd, odd.format()).rules == odd.rules
+
+
 @settings(max_examples=100, deadline=None)
 @given(rule_lists(), st.integers(0, 10**6), st.booleans())
 def test_counts_are_what_running_the_list_shows(model, seed, weighted):
@@ -182,6 +200,35 @@ def test_coverage_counts_examples_that_had_nothing_left_to_set():
     model = RuleList(rules, table.features, ("a",))
     assert [rows.tolist() for rows in fired_rows(model, table)] == [[0, 1], [1], [0, 1]]
     assert [rule.coverage for rule in model.recount(Dataset(table, np.ones((2, 1), np.uint8), ("a",)))] == [2, 1, 2]
+
+
+def test_recounting_finds_columns_by_name_as_prediction_does():
+    model = three()
+    table = Table.from_array([[6.0, 1.0], [2.0, 0.0]], model.features)
+    truth = np.array([[1, 0, 0], [0, 0, 1]], dtype=np.uint8)
+    counted = model.recount(Dataset(table, truth, model.label_names))
+    turned = Table.from_array([[1.0, 6.0], [0.0, 2.0]], model.features[::-1])
+    assert model.recount(Dataset(turned, truth, model.label_names)).rules == counted.rules
+    assert model.recount(table, truth).rules == counted.rules
+    with pytest.raises(OptionError, match="this needs labels"):
+        model.recount(table)
+
+
+def test_rules_of_another_kind_and_places_that_are_no_numbers_are_refused():
+    model = three()
+    weighted = WeightedRule((Entry(0, 1.0),))
+    for edit in (lambda: model.insert(0, weighted), lambda: model.replace(0, weighted)):
+        with pytest.raises(ModelError, match="a rule of a list is a Rule, or text, not a WeightedRule"):
+            edit()
+    with pytest.raises(ModelError, match="there is no rule '1' in a list of 3 rules"):
+        model.remove("1")
+    with pytest.raises(ModelError, match=r"there is no rule 1\.0 in"):
+        model.move(0, 1.0)
+
+
+def test_defaults_are_0_or_1():
+    with pytest.raises(ModelError, match=r"defaults must be 0 or 1, got \(2, 0\)"):
+        RuleList((), FEATURES, ("a", "b"), defaults=(2, 0))
 
 
 def test_recounting_needs_the_same_labels():

@@ -9,7 +9,7 @@ from polyrule.data import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import GroupCondition, MissingCondition, NumericCondition, parse_rule
 from polyrule.model.conditions import holds
-from polyrule.model.printing import format_rule
+from polyrule.model.printing import Formatter, Names
 
 ROAD = (
     Feature("jam", "nominal", ("0", "1")),
@@ -37,7 +37,7 @@ ROAD = (
 )
 def test_a_group_reads_back(text: str) -> None:
     rule = parse_rule(text, ROAD, ["red"])
-    shown = format_rule(rule, ROAD, ["red"], counts=False)
+    shown = Formatter(Names(ROAD, ["red"])).rule(rule, counts=False)
     assert parse_rule(shown, ROAD, ["red"]).body == rule.body
     assert shown == text.replace("of(", "of (").split("  (")[0]
 

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from tests.ensemble.worlds import hostile_table, random_ensemble
 from tests.model.strategies import random_table, rule_lists
 
-from polyrule.data import Feature, Table
+from polyrule import RuleListClassifier
+from polyrule.data import Dataset, Feature, Table
 from polyrule.errors import DataError
+from polyrule.evaluation import importances, stability
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model.narrowing import narrow, used_features
 
@@ -73,3 +75,20 @@ def test_an_array_needs_every_column():
 def test_a_list_that_tests_nothing_needs_nothing():
     always = RuleList((Rule((Literal(0, 1),)),), MODEL.features, ("red",))
     assert always.predict(pd.DataFrame({"other": [1, 2]})).tolist() == [[1], [1]]
+
+
+def test_importances_find_columns_by_name_as_prediction_does():
+    values, truth = np.array([[0.0, 1.0, 6.0], [0.0, 0.0, 2.0]] * 20), [[1], [0]] * 20
+    found = importances(MODEL, Table.from_array(values, MODEL.features), truth)
+    turned = importances(MODEL, Table.from_array(values[:, ::-1], MODEL.features[::-1]), truth)
+    assert found.score == turned.score == 1.0
+    assert [(item.name, item.drop) for item in found.features] == [(item.name, item.drop) for item in turned.features]
+
+
+def test_rules_come_back_on_columns_in_another_order():
+    values = np.column_stack([np.arange(40.0), np.tile([0.0, 1.0], 20)])
+    features = (Feature("size"), Feature("idle"))
+    truth = (values[:, :1] > 19).astype(np.uint8)
+    fitted = RuleListClassifier(max_rules=1).fit(Dataset(Table.from_array(values, features), truth, ("y",)))
+    turned = Dataset(Table.from_array(values[:, ::-1], features[::-1]), truth, ("y",))
+    assert stability(fitted, turned, resamples=3).rules == (1.0,)

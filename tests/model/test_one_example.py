@@ -5,9 +5,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
-from polyrule.errors import DataError, ModelError, UnseenCategoryWarning
+from polyrule.data.dates import date_features
+from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 
 HUE = Feature("hue", "nominal", ("dark", "light"))
@@ -38,6 +40,28 @@ def test_one_example_is_taken_in_whatever_form_it_is_at_hand(example):
     assert MODEL.explain(example).near[0].rule == 0
 
 
+def test_a_mapping_may_have_numbers_for_names():
+    model = RuleList(
+        (Rule((Literal(0, 1),), (NumericCondition(0, ">", 3.0),)),), (Feature("0"), Feature("1")), ("red",)
+    )
+    assert model.explain({0: 4.0, 1: 2.0}).fired == (0,)
+
+
+def test_a_row_of_a_sparse_matrix_is_an_example():
+    model = RuleList(
+        (Rule((Literal(0, 1),), (NumericCondition(1, ">", 3.0),)),), (Feature("x0"), Feature("x1")), ("red",)
+    )
+    assert model.explain(sp.csr_array([[0.0, 4.0]])).fired == (0,)
+    assert model.smallest_flip(sp.csr_array([[0.0, 4.0]]), "red").steps == 1
+
+
+def test_a_date_of_which_parts_are_tested_is_missed_once():
+    rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 3.0), NumericCondition(1, ">", 2000.0))),)
+    model = RuleList(rules, date_features("on")[:2], ("red",))
+    with pytest.raises(DataError, match=r"needs column\(s\) 'on', which the data does not have \(it has none\)"):
+        model.explain({})
+
+
 def test_fixed_may_name_features_that_the_example_does_not_have():
     flip = MODEL.smallest_flip(FRAME, "red", row=1, fixed=["untested", "size"])
     assert str(flip).endswith("present: hue = light (now dark)")
@@ -54,6 +78,7 @@ def test_fixed_may_name_features_that_the_example_does_not_have():
         (lambda: MODEL.smallest_flip(FRAME, "red", 2), DataError, "row 2 does not exist: there are 2"),
         (lambda: MODEL.smallest_flip(FRAME, 0, "red"), DataError, "row must be a whole number"),
         (lambda: MODEL.smallest_flip({"hue": "dark"}, "red"), DataError, "needs column"),
+        (lambda: MODEL.smallest_flip(FRAME, "red", 0, fixed="size"), OptionError, "fixed must be a list"),
         (lambda: MODEL.smallest_flip([1.0], "red"), ModelError, "one example with 3 feature value"),
         (lambda: MODEL.smallest_flip(FRAME, 7, 0), ModelError, "no label 7; it has 2"),
     ],

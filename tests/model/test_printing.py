@@ -8,11 +8,12 @@ from tests.model.strategies import rule_lists
 
 from polyrule.data import Feature, Table
 from polyrule.data.results import MissingExtraError
+from polyrule.errors import OptionError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
 from polyrule.model.conditions import with_gaps
 from polyrule.model.model_printing import html_model
 from polyrule.model.parsing import parse_rule
-from polyrule.model.printing import format_rule
+from polyrule.model.printing import Formatter, Names
 from polyrule.model.rule_list import from_text
 
 
@@ -31,7 +32,7 @@ def test_a_rule_reads_as_in_the_paper():
 
 def test_what_to_expect_stands_behind_the_counts_and_reads_back():
     rule = Rule((Literal(0, 1, 8, 2, 0.7), Literal(1, 1, 5, 5, 0.4)), (NumericCondition(0, ">", 5.5),))
-    text = printing.format_rule(rule, (Feature("colours"),), ("red", "blue"))
+    text = Formatter(Names((Feature("colours"),), ("red", "blue"))).rule(rule)
     assert text == "red, blue <- colours > 5.5   (TP 13, FP 7, expect 55 % right)"
     assert parse_rule(text, (Feature("colours"),), ("red", "blue")).body == rule.body
 
@@ -74,7 +75,7 @@ def test_conditions_on_labels_and_categories():
 
 def test_hand_made_rules_are_marked():
     rule = Rule((Literal(0, 1, 0.5, 0.25),), stop=True, origin="hand")
-    assert printing.format_rule(rule, (), ("a",)) == "a <- true   (TP 0.5, FP 0.25) [stop, hand]"
+    assert Formatter(Names((), ("a",))).rule(rule) == "a <- true   (TP 0.5, FP 0.25) [stop, hand]"
 
 
 @pytest.mark.parametrize("name", ["a-b", "0", "x y", "Mean(x)", "Ünïcode 名", "a/b", "C4.5", "-", "/", "x" * 10_000])
@@ -85,7 +86,7 @@ def test_harmless_names_stand_as_they_are(name):
 @pytest.mark.parametrize(
     "name",
     ["", "a,b", "a <- b", "x>1", "a=b", "¬a", "!a", "not a", "true", " a", "a ", "a  b", 'q"q', "b\\c", "\x1b[2J",
-     "line\nbreak", "\u202eevil", "x (TP 3, FP 0)", "x [stop]", "1. x", "\ud800"]
+     "is missing", "x is known", "line\nbreak", "\u202eevil", "x (TP 3, FP 0)", "x [stop]", "1. x", "\ud800"]
 )  # fmt: skip
 def test_misleading_names_are_quoted_and_escaped(name):
     shown = printing.format_name(name)
@@ -150,13 +151,22 @@ def test_explanations_show_themselves_in_a_console():
     assert repr(flip) == str(flip)
 
 
+@pytest.mark.parametrize("digits", [0, -1, 2.5, "3"])
+def test_digits_are_a_whole_number_from_1(digits):
+    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5, between=(5.0, 6.0)),))
+    model = RuleList((rule,), (Feature("colours"),), ("red",))
+    for ask in (model.format, model.records, lambda digits: model.explain([7.0], digits=digits)):
+        with pytest.raises(OptionError, match="digits must be a whole number of at least 1, got"):
+            ask(digits=digits)
+
+
 FLAGS = (Feature("laptop", flag=True), Feature("stolen", "nominal", ("0", "1")), Feature("words"))
 
 
 @pytest.mark.parametrize("body", ["laptop", "¬laptop, stolen", "¬stolen, words > 0", "any of (laptop, words > 3)"])
 def test_columns_of_0_and_1_are_named_alone(body):
     rule = parse_rule(f"loss <- {body}", FLAGS, ["loss"])
-    assert format_rule(rule, FLAGS, ["loss"], counts=False) == f"loss <- {body}"
+    assert Formatter(Names(FLAGS, ["loss"])).rule(rule, counts=False) == f"loss <- {body}"
     assert parse_rule(f"loss <- {body}".replace("¬", "not "), FLAGS, ["loss"]) == rule
     assert not any(isinstance(condition, LabelCondition) for condition in rule.body)
 
@@ -164,12 +174,12 @@ def test_columns_of_0_and_1_are_named_alone(body):
 def test_a_label_of_the_same_name_has_the_bare_name():
     rule = parse_rule("loss <- laptop, laptop <= 0, stolen = 1", FLAGS, ["loss", "laptop"])
     assert rule.body == (LabelCondition(1, 1), NumericCondition(0, "<=", 0.0), NominalCondition(1, 1))
-    assert format_rule(rule, FLAGS, ["loss", "laptop"], counts=False) == "loss <- laptop, laptop <= 0, stolen"
+    assert Formatter(Names(FLAGS, ["loss", "laptop"])).rule(rule, counts=False) == "loss <- laptop, laptop <= 0, stolen"
 
 
 def test_only_what_training_values_tell_is_named_alone():
     by_hand = parse_rule("loss <- laptop > 3, words", FLAGS, ["loss"])  # no training example has a 3; words are counted
-    assert format_rule(by_hand, FLAGS, ["loss"], counts=False) == "loss <- laptop > 3, words > 0.5"
+    assert Formatter(Names(FLAGS, ["loss"])).rule(by_hand, counts=False) == "loss <- laptop > 3, words > 0.5"
     table = Table.from_array([[0, 0, 0], [1, 1, 1], [1, 0, 2]], FLAGS)
     rule = parse_rule("loss <- laptop > 0.2, words > 0.4", FLAGS, ["loss"])
     model = with_gaps(RuleList((rule,), FLAGS, ("loss",)), table)

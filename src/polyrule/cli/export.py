@@ -67,7 +67,7 @@ def export(
     if chosen == "onnx":
         _write_onnx(load_model(model), output, as_json)
         return
-    code = export_model(load_model(model), chosen, **given)
+    code = str(export_model(load_model(model), chosen, **given))
     if chosen == "sql" and not keys:
         note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     if as_json:

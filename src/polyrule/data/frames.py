@@ -190,7 +190,7 @@ def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "r
         if missing:
             raise DataError(
                 f"the model needs column(s) {listing(missing)}, which the data does not have"
-                f"{did_you_mean(missing[0], given)} (it has {listing(given)})"
+                f"{did_you_mean(missing[0], given)} (it has {listing(given) or 'none'})"
             )
         return [position[name] for name in wanted]
     extra = sorted(set(given) - set(wanted), key=position.__getitem__)

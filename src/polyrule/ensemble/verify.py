@@ -13,7 +13,7 @@ from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.ensemble.refit import matrix_of, slope_of, training
 from polyrule.errors import ModelError
 from polyrule.learning.relearn import Statement, not_checked, relearn
-from polyrule.model.printing import format_conditions
+from polyrule.model.printing import Formatter
 
 if TYPE_CHECKING:
     from polyrule.arrays import Floats, Matrix
@@ -153,7 +153,7 @@ def _slope(ensemble: RuleEnsemble, covers: Matrix, truth: Matrix, weights: Float
 def _statements(model: RuleEnsemble, data: Dataset) -> Iterator[Statement]:
     """Everything that an ensemble says, and the labels it gives to the training examples."""
     for number, rule in enumerate(model.rules):
-        yield Statement(number, "the body", rule.body, format_conditions(rule, model.features, model.label_names))
+        yield Statement(number, "the body", rule.body, Formatter(model).conditions(rule))
         yield Statement(number, "the labels", [model.label_names[entry.label] for entry in rule.head])
         yield Statement(number, "the weights", [entry.weight for entry in rule.head])
         yield Statement(number, "the coverage", rule.coverage)

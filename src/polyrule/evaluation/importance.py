@@ -19,7 +19,7 @@ from polyrule.estimators.from_model import learner_of
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
-from polyrule.model.narrowing import narrow, used_features
+from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.predict import predict
 from polyrule.model.rule import LabelCondition
 from polyrule.model.rule_list import RuleList
@@ -119,8 +119,9 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     used = used_features(model.rules)
     truth = np.asarray(truth, dtype=np.uint8)
     rows = _rows(len(table), (len(model.rules) + SHUFFLES * len(used) + 1) * truth.shape[1])
-    small = narrow(model)
-    values = np.column_stack([table.column(j)[rows] for j in used]) if used else np.zeros((len(rows), 0))
+    fitted, table = fit_to(model, table)
+    small, inside = narrow(fitted), used_features(fitted.rules)
+    values = np.column_stack([table.column(j)[rows] for j in inside]) if inside else np.zeros((len(rows), 0))
     examples = Table.from_array(values, small.features)
     bench = _Bench(truth[rows], small.predict(examples), seed)
     rules = [
@@ -314,7 +315,8 @@ def stability(
 
 def _covers(model: Any, table: Table) -> Bools:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
-    tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in model.rules)
+    fitted, table = fit_to(model, table)
+    tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in fitted.rules)
     return covers(FlatBodies.of(tests, table.features), table.values).T
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import is_of_examples
 from polyrule.errors import ModelError, PolyruleError
-from polyrule.model.printing import format_rule
+from polyrule.model.printing import Formatter
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.version import __version__
@@ -136,7 +136,7 @@ def list_statements(model: RuleList) -> Iterator[Statement]:
     """Everything that a list says about its rules and about what nobody sets."""
     for number, rule in enumerate(model.rules):
         said = tuple((literal.label, literal.value) for literal in rule.head), rule.body, rule.stop
-        yield Statement(number, "the rule", said, format_rule(rule, model.features, model.label_names, counts=False))
+        yield Statement(number, "the rule", said, Formatter(model).rule(rule, counts=False))
         yield Statement(number, "the counts", [(literal.tp, literal.fp) for literal in rule.head])
         yield Statement(number, "the chances", [literal.chance for literal in rule.head])
         for what in ("value", "coverage", "origin"):

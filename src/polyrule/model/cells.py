@@ -20,17 +20,15 @@ import numpy as np
 from polyrule.arrays import Floats, Ints
 from polyrule.data.dates import DATE_PARTS, FIRST_DAY, LAST_DAY, format_date, part_of, year_start
 from polyrule.data.table import Feature
-from polyrule.model.conditions import shown_threshold
-from polyrule.model.printing import format_body, format_name, format_value
+from polyrule.model.conditions import holds_in, shown_threshold
+from polyrule.model.printing import Formatter, Names, format_name, format_value
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
     GroupCondition,
     LabelCondition,
-    MissingCondition,
     NominalCondition,
     NumericCondition,
-    SetCondition,
     plain_conditions,
 )
 
@@ -97,19 +95,16 @@ class Cells:
         cells = [cell for cell in range(self.count) if mask >> cell & 1]
         return min(cells, key=lambda cell: (self.steps(cell), cell))
 
+    @cached_property
+    def _samples(self) -> Floats:
+        """A value of each cell, the missing one last."""
+        ends = range(self.count) if self.feature.is_nominal else (*self.thresholds, math.inf)
+        return np.array([*ends, math.nan], dtype=np.float64)
+
     def satisfying(self, condition: FeatureCondition) -> int:
         """Mask of the cells in which a condition holds."""
-        known = (1 << self.count) - 1
-        match condition:
-            case NumericCondition(_, op, threshold):
-                below = (1 << (bisect_left(self.thresholds, threshold) + 1)) - 1
-                return below if op == "<=" else known & ~below
-            case NominalCondition(_, value):
-                return 1 << value
-            case SetCondition(_, values):
-                return sum(1 << value for value in values)
-            case MissingCondition(_, missing):
-                return 1 << self.count if missing else known
+        bits = np.packbits(holds_in(condition, self._samples), bitorder="little")
+        return int.from_bytes(bits.tobytes(), "little")
 
     def value(self, cell: int) -> float:
         """Value in a cell that is nearest to the present one."""
@@ -132,7 +127,7 @@ class Cells:
         body = self._asked(cell, digits)
         name = format_name(self.feature.name)
         shown = [shown_threshold(c, digits) for c in body if isinstance(c, NumericCondition)]
-        asked = format_body(body, [self.feature], [], digits) if body else f"{name} is known"
+        asked = Formatter(Names([self.feature]), digits).body(body) if body else f"{name} is known"
         return asked, format_value(self.feature, self.old, digits, shown)
 
     def _asked(self, cell: int, digits: int | None) -> list[FeatureCondition]:

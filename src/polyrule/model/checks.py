@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyrule.arrays import Floats
-from polyrule.model import printing
 from polyrule.model.conditions import met, shown_threshold
+from polyrule.model.printing import Formatter, format_flags, format_name, format_value
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
 
 
@@ -38,48 +38,46 @@ class Check:
         return entry | ({"members": [member.to_dict() for member in self.members]} if self.members else {})
 
 
-def checks(
-    model: Any, body: Sequence[Condition], row: Floats, state: Mapping[int, int], digits: int | None
-) -> tuple[Check, ...]:
+def checks(words: Formatter, body: Sequence[Condition], row: Floats, state: Mapping[int, int]) -> tuple[Check, ...]:
     """Check all conditions of a body; `state` holds the labels that are set so far.
 
     Examples
     --------
     >>> from polyrule.data import Feature
-    >>> from polyrule.model import RuleList
-    >>> model = RuleList((), tuple(map(Feature, ("age", "pulse", "sodium"))), ())
+    >>> from polyrule.model.printing import Names
+    >>> words = Formatter(Names(tuple(map(Feature, ("age", "pulse", "sodium")))))
     >>> group = GroupCondition(tuple(NumericCondition(j, ">", 65) for j in range(3)), 2)
-    >>> checks(model, [group], [70, 60, 50], {}, None)[0].value
+    >>> checks(words, [group], [70, 60, 50], {})[0].value
     '1 of 3 holds: age > 65 (70); pulse > 65 (60) or sodium > 65 (50) would make it'
     """
-    return tuple(_check(condition, model, row, state, digits) for condition in body)
+    return tuple(_check(condition, words, row, state) for condition in body)
 
 
-def _check(condition: Condition, model: Any, row: Floats, state: Mapping[int, int], digits: int | None) -> Check:
+def _check(condition: Condition, words: Formatter, row: Floats, state: Mapping[int, int]) -> Check:
     if isinstance(condition, GroupCondition):
-        return _check_group(condition, model, row, digits)
+        return _check_group(condition, words, row)
     if not isinstance(condition, LabelCondition):
-        return _check_feature(condition, model, row, digits)
-    text = printing.format_condition(condition, model.features, model.label_names, digits)
+        return _check_feature(condition, words, row)
+    text = words.condition(condition)
     value = state.get(condition.label)
-    name = printing.format_name(model.label_names[condition.label])
+    name = format_name(words.names.label_names[condition.label])
     said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
     return Check(text, f"{name} is {said}", value == condition.value, said)
 
 
-def _check_feature(condition: FeatureCondition, model: Any, row: Floats, digits: int | None) -> Check:
-    text = printing.format_condition(condition, model.features, model.label_names, digits)
-    feature, actual = model.features[condition.feature], float(row[condition.feature])
-    against = [shown_threshold(condition, digits)] if isinstance(condition, NumericCondition) else []
-    shown = printing.format_value(feature, actual, digits, against)
+def _check_feature(condition: FeatureCondition, words: Formatter, row: Floats) -> Check:
+    text = words.condition(condition)
+    feature, actual = words.names.features[condition.feature], float(row[condition.feature])
+    against = [shown_threshold(condition, words.digits)] if isinstance(condition, NumericCondition) else []
+    shown = format_value(feature, actual, words.digits, against)
     verb = "is" if shown in ("missing", "an unknown category") else "="
-    fact = f"{printing.format_name(feature.name)} {verb} {shown}"
+    fact = f"{format_name(feature.name)} {verb} {shown}"
     return Check(text, fact, met(condition, row), shown)
 
 
-def _check_group(group: GroupCondition, model: Any, row: Floats, digits: int | None) -> Check:
-    members = tuple(_check_feature(member, model, row, digits) for member in group.members)
-    flags = printing.format_flags(group, model.features)
+def _check_group(group: GroupCondition, words: Formatter, row: Floats) -> Check:
+    members = tuple(_check_feature(member, words, row) for member in group.members)
+    flags = format_flags(group, words.names.features)
     names = flags or [str(member) for member in members]
     held = [name for name, member in zip(names, members, strict=True) if member.holds]
     others = [name for name, member in zip(names, members, strict=True) if not member.holds]
@@ -92,5 +90,5 @@ def _check_group(group: GroupCondition, model: Any, row: Floats, digits: int | N
         said += f"; {' or '.join(others)} would make it"
     elif lacking > 1:
         said += f"; {lacking} of {', '.join(others)} would make it"
-    text = printing.format_group(group, model.features, digits)
+    text = words.condition(group)
     return Check(text, said, lacking <= 0, said, members)

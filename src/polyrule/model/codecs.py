@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
@@ -31,10 +30,8 @@ from polyrule.model.rule import (
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
-Said = TypeVar("Said", Literal, Entry)
 
-
-class Names:
+class References:
     """Names as a file refers to them: by name, or by position where a name occurs twice."""
 
     def __init__(self, names: Sequence[str], what: str) -> None:
@@ -66,46 +63,20 @@ def plain_number(number: float) -> float:
     return int(number) if isinstance(number, int) or hasattr(number, "__index__") else float(number)
 
 
-def _encode_list(model: RuleList, names: Vocabulary) -> dict[str, Any]:
-    chances = {"default_chances": [float(chance) for chance in model.default_chances]} if model.default_chances else {}
-    return {
-        "full": bool(model.full),
-        "defaults": [int(value) for value in model.defaults],
-        "default_counts": [[plain_number(a), plain_number(b)] for a, b in model.default_counts],
-        **chances,
-        "rules": [_encode_rule(rule, names) for rule in model.rules],
-    }
-
-
-def _decode_list(members: dict[str, Node], names: Vocabulary) -> dict[str, Any]:
-    labels = len(names.labels.names)
-    for name in ("defaults", "default_counts", "default_chances"):
-        given = members[name].maybe(Node.items)
-        if given is not None and len(given) != labels:
-            members[name].fail(f"has {len(given)} entries for {labels} labels")
-    return {
-        "rules": tuple(_decode_rule(node, names) for node in members["rules"]),
-        "defaults": tuple(node.whole(0, 1) for node in members["defaults"]),
-        "default_counts": tuple(_pair(node) for node in members["default_counts"]),
-        "full": members["full"].flag(),
-        "default_chances": tuple(map(_chance, members["default_chances"].maybe(list) or ())),
-    }
-
-
 class Vocabulary:
     """Names of features, labels and the categories of each feature."""
 
     def __init__(self, features: tuple[Feature, ...], label_names: tuple[str, ...]) -> None:
         self.kinds = features
-        self.features = Names([feature.name for feature in features], "feature")
-        self.labels = Names(label_names, "label")
-        self._categories: dict[int, Names] = {}
+        self.features = References([feature.name for feature in features], "feature")
+        self.labels = References(label_names, "label")
+        self._categories: dict[int, References] = {}
 
-    def categories(self, feature: int) -> Names:
+    def categories(self, feature: int) -> References:
         """Return the names of a nominal feature's values."""
         if feature not in self._categories:
             owner = self.kinds[feature]
-            self._categories[feature] = Names(owner.categories, f"category of {owner.name!r}")
+            self._categories[feature] = References(owner.categories, f"category of {owner.name!r}")
         return self._categories[feature]
 
     def test(self, feature: int, op: str, value: Any) -> dict[str, Any]:
@@ -137,22 +108,6 @@ def decode_condition(node: Node, names: Vocabulary) -> Condition:
     if isinstance(node.value, dict) and "members" in node.value:
         return _decode_group(node, names)
     return _decode_plain(node, names)
-
-
-def decode_body(node: Node, names: Vocabulary) -> tuple[Condition, ...]:
-    """All conditions of a body, of which one may be a group."""
-    body = tuple(decode_condition(item, names) for item in node)
-    if sum(isinstance(condition, GroupCondition) for condition in body) > 1:
-        node.fail("must hold at most one group of alternatives")
-    return body
-
-
-def decode_head(node: Node, names: Vocabulary, read: Callable[[Node, Vocabulary], Said]) -> tuple[Said, ...]:
-    """All that a head says, each read by `read`, in the order of the labels."""
-    head = sorted((read(item, names) for item in node), key=lambda said: said.label)
-    if len({said.label for said in head}) != len(head) or not head:
-        node.fail("must name at least one label and none twice")
-    return tuple(head)
 
 
 def _decode_group(node: Node, names: Vocabulary) -> GroupCondition:
@@ -207,163 +162,173 @@ def _gap(node: Node, threshold: float) -> tuple[float, float] | None:
     return low, high
 
 
-def _encode_rule(rule: Rule, names: Vocabulary) -> dict[str, Any]:
-    encoded: dict[str, Any] = {
-        "head": [
-            {
-                "label": names.labels.write(literal.label),
-                "value": int(literal.value),
-                "tp": plain_number(literal.tp),
-                "fp": plain_number(literal.fp),
-                **({} if literal.chance is None else {"chance": float(literal.chance)}),
-            }
-            for literal in rule.head
-        ],
-        "body": [encode_condition(condition, names) for condition in rule.body],
-        "stop": bool(rule.stop),
-        "value": None if rule.value is None else f"{rule.value.numerator}/{rule.value.denominator}",
-        "coverage": None if rule.coverage is None else plain_number(rule.coverage),
-        "origin": rule.origin,
-    }
-    if rule.bound is not None:
-        encoded["bound"] = f"{rule.bound.numerator}/{rule.bound.denominator}"
-    if rule.unfinished:
-        encoded["unfinished"] = True
-    if rule.certificate is not None:
-        encoded["certificate"] = plain_json(rule.certificate, "certificate")
-    return encoded
+class Form(NamedTuple):
+    """How a value is written as plain JSON, and read."""
+
+    write: Callable[[Any, Vocabulary], Any]
+    read: Callable[[Node, Vocabulary], Any]
 
 
-def _decode_rule(node: Node, names: Vocabulary) -> Rule:
-    members = node.fields(
-        ("head", "body"), ("stop", "value", "coverage", "origin", "bound", "unfinished", "certificate")
-    )
-    # A rule written into the file by hand need not spell out what a learned one has.
-    origin = members["origin"].maybe(lambda n: n.choice("learned", "edited", "hand")) or "hand"
-    certificate = members["certificate"]
-    if certificate.value is not None and not isinstance(certificate.value, dict):
-        certificate.fail("must be an object")
-    return Rule(
-        head=decode_head(members["head"], names, _decode_literal),
-        body=decode_body(members["body"], names),
-        stop=members["stop"].maybe(Node.flag) or False,
-        value=members["value"].maybe(Node.fraction),
-        origin=origin,  # type: ignore[arg-type]
-        coverage=members["coverage"].maybe(lambda n: n.number(0)),
-        bound=members["bound"].maybe(Node.fraction),
-        unfinished=members["unfinished"].maybe(Node.flag) or False,
-        certificate=certificate.value,
+def each(form: Form | Record) -> Form:
+    """Return the form of any number of values."""
+    return Form(
+        lambda values, names: [form.write(value, names) for value in values],
+        lambda node, names: tuple(form.read(item, names) for item in node),
     )
 
 
-def _decode_literal(node: Node, names: Vocabulary) -> Literal:
-    members = node.fields(("label", "value"), ("tp", "fp", "chance"))
-    counts = [members[name].maybe(lambda n: n.number(0)) or 0 for name in ("tp", "fp")]
-    chance = members["chance"].maybe(_chance)
-    return Literal(names.labels.read(members["label"]), members["value"].whole(0, 1), counts[0], counts[1], chance)
+def per_label(form: Form) -> Form:
+    """Return the form of one value for each label."""
+
+    def read(node: Node, names: Vocabulary) -> Any:
+        given, labels = len(node.items()), len(names.labels.names)
+        if given != labels:
+            node.fail(f"has {given} entries for {labels} labels")
+        return each(form).read(node, names)
+
+    return Form(each(form).write, read)
 
 
-def _chance(node: Node) -> float:
+def head_of(said: Record) -> Form:
+    """Return the form of a head, in the order of the labels."""
+
+    def read(node: Node, names: Vocabulary) -> Any:
+        head = sorted(each(said).read(node, names), key=lambda one: one.label)
+        if len({one.label for one in head}) != len(head) or not head:
+            node.fail("must name at least one label and none twice")
+        return tuple(head)
+
+    return Form(each(said).write, read)
+
+
+def _read_body(node: Node, names: Vocabulary) -> tuple[Condition, ...]:
+    body = tuple(decode_condition(item, names) for item in node)
+    if sum(isinstance(condition, GroupCondition) for condition in body) > 1:
+        node.fail("must hold at most one group of alternatives")
+    return body
+
+
+def _read_chance(node: Node, names: Vocabulary) -> float:
     chance = float(node.number(0))
     if chance > 1:
         node.fail("must be a probability, between 0 and 1")
     return chance
 
 
-def _pair(node: Node) -> tuple[float, float]:
+def _read_pair(node: Node, names: Vocabulary) -> tuple[float, float]:
     items = node.items()
     if len(items) != 2:
         node.fail("must hold two counts: present, absent")
     return items[0].number(0), items[1].number(0)
 
 
-def _encode_ensemble(model: RuleEnsemble, names: Vocabulary) -> dict[str, Any]:
-    decision = model.decision
-    return {
-        "unit": list(model.unit) if isinstance(model.unit, tuple) else float(model.unit),
-        "intercepts": [float(number) for number in model.intercepts],
-        "decision": {
-            "kind": decision.kind,
-            "cuts": [float(cut) for cut in decision.cuts],
-            "label_sets": [[names.labels.write(label) for label in labels] for labels in decision.label_sets],
-            **({"bonuses": [float(bonus) for bonus in decision.bonuses]} if decision.bonuses else {}),
-        },
-        "rules": [_encode_weighted(rule, names) for rule in model.rules],
-    }
-
-
-def _decode_ensemble(members: dict[str, Node], names: Vocabulary) -> dict[str, Any]:
-    return {
-        "rules": tuple(_decode_weighted(node, names) for node in members["rules"]),
-        "intercepts": tuple(float(node.number()) for node in members["intercepts"]),
-        "decision": _decode_decision(members["decision"], names),
-        "unit": _decode_unit(members["unit"]),
-    }
-
-
-def _decode_unit(node: Node) -> float | tuple[float, ...]:
-    """One number, or one per label."""
+def _read_unit(node: Node, names: Vocabulary) -> float | tuple[float, ...]:
     return tuple(float(one.number(0)) for one in node) if isinstance(node.value, list) else float(node.number(0))
 
 
-def _encode_weighted(rule: WeightedRule, names: Vocabulary) -> dict[str, Any]:
-    return {
-        "head": [{"label": names.labels.write(entry.label), "weight": float(entry.weight)} for entry in rule.head],
-        "body": [encode_condition(condition, names) for condition in rule.body],
-        "coverage": None if rule.coverage is None else plain_number(rule.coverage),
-    }
+FLAG = Form(lambda value, _: bool(value), lambda node, _: node.flag())
+BIT = Form(lambda value, _: int(value), lambda node, _: node.whole(0, 1))
+NUMBER = Form(lambda value, _: float(value), lambda node, _: float(node.number()))
+COUNT = Form(lambda value, _: plain_number(value), lambda node, _: node.number(0))
+COUNTS = Form(lambda pair, _: [plain_number(count) for count in pair], _read_pair)
+CHANCE = Form(lambda value, _: float(value), _read_chance)
+FRACTION = Form(lambda value, _: f"{value.numerator}/{value.denominator}", lambda node, _: node.fraction())
+LABEL = Form(lambda label, names: names.labels.write(label), lambda node, names: names.labels.read(node))
+ORIGIN = Form(lambda value, _: value, lambda node, _: node.choice("learned", "edited", "hand"))
+PROOF = Form(lambda value, _: plain_json(value, "certificate"), lambda node, _: node.mapping())
+KIND = Form(lambda value, _: value, lambda node, _: node.choice(*KINDS))
+UNIT = Form(lambda unit, _: list(unit) if isinstance(unit, tuple) else float(unit), _read_unit)  # or one per label
+BODY = Form(lambda body, names: [encode_condition(condition, names) for condition in body], _read_body)
+
+_REQUIRED: Any = object()
 
 
-def _decode_weighted(node: Node, names: Vocabulary) -> WeightedRule:
-    members = node.fields(("head", "body"), ("coverage",))
-    return WeightedRule(
-        head=decode_head(members["head"], names, _decode_entry),
-        body=decode_body(members["body"], names),
-        coverage=members["coverage"].maybe(lambda n: n.number(0)),
-    )
+class Member(NamedTuple):
+    """One member of an object in a file, named as the attribute is."""
+
+    name: str
+    form: Form | Record
+    absent: Any = _REQUIRED  # what it is where a file lacks it or has null
+    always: bool = True  # whether it is written even where it is no more than that
 
 
-def _decode_entry(node: Node, names: Vocabulary) -> Entry:
-    members = node.fields(("label", "weight"))
-    return Entry(names.labels.read(members["label"]), float(members["weight"].number()))
+class Record:
+    """How objects of one type are written and read, member by member."""
+
+    def __init__(self, make: Callable[..., Any], *members: Member) -> None:
+        self.make, self.members = make, members
+        self.required = tuple(one.name for one in members if one.absent is _REQUIRED)
+        self.optional = tuple(one.name for one in members if one.absent is not _REQUIRED)
+
+    def write(self, thing: Any, names: Vocabulary) -> dict[str, Any]:
+        """Return a thing as plain JSON values."""
+        written = {}
+        for name, form, absent, always in self.members:
+            value = getattr(thing, name)
+            if always or value != absent:
+                written[name] = None if value is None else form.write(value, names)
+        return written
+
+    def read(self, node: Node, names: Vocabulary) -> Any:
+        """Return the thing that `write` described."""
+        return self.make(**self.values(node.fields(self.required, self.optional), names))
+
+    def values(self, given: dict[str, Node], names: Vocabulary) -> dict[str, Any]:
+        """Return what the members of an object say."""
+        return {
+            name: absent if given[name].value is None and absent is not _REQUIRED else form.read(given[name], names)
+            for name, form, absent, _ in self.members
+        }
 
 
-def _decode_decision(node: Node, names: Vocabulary) -> Decision:
-    members = node.fields(("kind", "cuts", "label_sets"), ("bonuses",))
-    kind = members["kind"].choice(*KINDS)
-    return Decision(
-        kind,  # type: ignore[arg-type]
-        tuple(float(cut.number()) for cut in members["cuts"]),
-        tuple(tuple(names.labels.read(label) for label in labels) for labels in members["label_sets"]),
-        tuple(float(bonus.number()) for bonus in members["bonuses"].maybe(list) or ()),
-    )
-
-
-@dataclass(frozen=True)
-class Codec:
-    """How the members of a file that belong to one kind of model are written and read."""
-
-    model: Any
-    encode_own: Callable[[Any, Vocabulary], dict[str, Any]]
-    decode_own: Callable[[dict[str, Node], Vocabulary], dict[str, Any]]
-    members: tuple[str, ...]
-    optional: tuple[str, ...] = ()  # those that may be absent
-
-    def encode(self, model: Any) -> dict[str, Any]:
-        """Return these members as plain JSON values."""
-        return self.encode_own(model, Vocabulary(model.features, model.label_names))
-
-    def decode(self, members: dict[str, Node], shared: dict[str, Any]) -> Any:
-        """Return the model, of which `shared` has features, label names and information."""
-        names = Vocabulary(shared["features"], shared["label_names"])
-        return self.model(**self.decode_own(members, names), **shared)
-
-
-CODECS = {
-    "rule-list": Codec(
-        RuleList, _encode_list, _decode_list, ("full", "defaults", "default_counts", "rules"), ("default_chances",)
+LITERAL = Record(
+    Literal,
+    Member("label", LABEL),
+    Member("value", BIT),
+    Member("tp", COUNT, 0),
+    Member("fp", COUNT, 0),
+    Member("chance", CHANCE, None, always=False),
+)
+RULE = Record(
+    Rule,
+    Member("head", head_of(LITERAL)),
+    Member("body", BODY),
+    Member("stop", FLAG, False),
+    Member("value", FRACTION, None),
+    Member("coverage", COUNT, None),
+    Member("origin", ORIGIN, "hand"),  # a rule written into the file need not spell out what a learned one has
+    Member("bound", FRACTION, None, always=False),
+    Member("unfinished", FLAG, False, always=False),
+    Member("certificate", PROOF, None, always=False),
+)
+WEIGHTED_RULE = Record(
+    WeightedRule,
+    Member("head", head_of(Record(Entry, Member("label", LABEL), Member("weight", NUMBER)))),
+    Member("body", BODY),
+    Member("coverage", COUNT, None),
+)
+DECISION = Record(
+    Decision,
+    Member("kind", KIND),
+    Member("cuts", each(NUMBER)),
+    Member("label_sets", each(each(LABEL))),
+    Member("bonuses", each(NUMBER), (), always=False),
+)
+MODELS = {
+    "rule-list": Record(
+        RuleList,
+        Member("full", FLAG),
+        Member("defaults", per_label(BIT)),
+        Member("default_counts", per_label(COUNTS)),
+        Member("default_chances", per_label(CHANCE), (), always=False),
+        Member("rules", each(RULE)),
     ),
-    "rule-ensemble": Codec(
-        RuleEnsemble, _encode_ensemble, _decode_ensemble, ("unit", "intercepts", "decision", "rules")
+    "rule-ensemble": Record(
+        RuleEnsemble,
+        Member("unit", UNIT),
+        Member("intercepts", each(NUMBER)),
+        Member("decision", DECISION),
+        Member("rules", each(WEIGHTED_RULE)),
     ),
 }
+"""What a file holds of each kind of model, besides what all kinds share."""

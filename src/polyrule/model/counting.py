@@ -16,8 +16,8 @@ from polyrule.data.examples import integer_weights, unscaled
 from polyrule.data.labels import UNKNOWN, require_known
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
-from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
+from polyrule.model.narrowing import fit_to
 from polyrule.model.predict import fired_weights, predict
 
 if TYPE_CHECKING:
@@ -85,13 +85,13 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     """
     if not rule_list.label_names:
         raise ModelError("the list knows no label, so there is nothing to count")
-    check_table(rule_list, data.X)
+    fitted, table = fit_to(rule_list, data)
     if data.label_names != rule_list.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     require_known(data.Y, f"{data.name}: counting rules anew")
     truth = np.asarray(data.Y.todense() if sp.issparse(data.Y) else data.Y, dtype=np.uint8)
     weights, scale = integer_weights(data.weights, len(data))
-    counts = list_counts(rule_list, data.X, truth, weights)
+    counts = list_counts(fitted, table, truth, weights)
     counted = with_counts(rule_list, counts, partial(unscaled, scale=scale))
     rules = tuple(
         replace(
@@ -105,4 +105,4 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
         for rule in counted.rules
     )
     info = {**rule_list.info, "recounted": data.name}
-    return with_gaps(replace(counted, rules=rules, default_chances=(), info=info), data.X)
+    return with_gaps(replace(counted, rules=rules, default_chances=(), info=info), table)

@@ -12,8 +12,8 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model.checks import checks
 from polyrule.model.conditions import with_gaps
-from polyrule.model.narrowing import example_row
-from polyrule.model.printing import format_conditions, format_name, format_weight
+from polyrule.model.narrowing import one_example
+from polyrule.model.printing import Formatter, format_name, format_weight
 from polyrule.model.rule import group_of
 
 if TYPE_CHECKING:
@@ -136,13 +136,17 @@ class EnsembleExplanation:
         return "\n".join(lines)
 
 
-def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) -> EnsembleExplanation:
+def explain(
+    ensemble: RuleEnsemble, example: Any, row: int | None = None, *, digits: int | None = None
+) -> EnsembleExplanation:
     """Explain the labels of one example.
 
     Parameters
     ----------
     ensemble : RuleEnsemble
-    example : Table with one row, or array of feature values
+    example : one example, or with `row` a table, frame, array or data set that holds it
+    row : int, optional
+        Counted from 0.
     digits : int or None
         Significant digits of thresholds, more where so few would be wrong for the training examples or for this one;
         None writes them exactly.
@@ -161,19 +165,20 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
     happy  absent    38 %   sum −0.50, needs +0: start +0.50
           −1  rule 1: tempo <= 96
     """
-    row = example_row(ensemble, example)
-    table = Table(row[None, :], ensemble.features)
+    ensemble, values = one_example(ensemble, example, row)
+    table = Table(values[None, :], ensemble.features)
     fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
     scores = ensemble.scores(table)
-    values = ensemble.decision.labels(scores, ensemble.unit)[0]
+    labels = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = expit(ensemble.worth * scores[0])
     shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
+    words = Formatter(ensemble, digits)
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
         rule = shown.rules[number]
-        text = format_conditions(rule, ensemble.features, ensemble.label_names, digits)
+        text = words.conditions(rule)
         group = group_of(rule.body)
-        held = checks(ensemble, [group], row, {}, digits)[0].value if group else ""
+        held = checks(words, [group], values, {})[0].value if group else ""
         for entry in rule.head:
             parts[entry.label].append(Contribution(number, entry.weight, text, held))
     sums = []
@@ -182,7 +187,7 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
         sums.append(
             LabelSum(
                 name,
-                int(values[label]),
+                int(labels[label]),
                 float(chances[label]),
                 ensemble.intercepts[label],
                 tuple(parts[label]),

@@ -13,12 +13,11 @@ from polyrule.arrays import Floats
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
-from polyrule.model.bodies import LABEL
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import with_gaps
-from polyrule.model.narrowing import example_row
+from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
-from polyrule.model.rule import LabelCondition, Literal
+from polyrule.model.rule import Literal
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -95,7 +94,7 @@ class Explanation:
     @property
     def heads(self) -> tuple[str, ...]:
         """Text of the head of every rule."""
-        return tuple(printing.format_head(rule, self.rule_list.label_names) for rule in self.rule_list)
+        return tuple(printing.Formatter(self.rule_list).head(rule) for rule in self.rule_list)
 
     def _text(self, rule: int) -> str:
         return self.rule_list.format_rule(rule, counts=False, digits=self.digits)
@@ -170,7 +169,7 @@ class Explanation:
         deciding = {reason.rule: reason.checks for reason in self.labels if reason.rule is not None}
         lines = []
         for rule in sorted(deciding):
-            head = printing.format_head(self.rule_list[rule], self.rule_list.label_names)
+            head = printing.Formatter(self.rule_list).head(self.rule_list[rule])
             lines.append(f"rule {rule + 1}: {head} <- {', '.join(map(str, deciding[rule])) or 'true'}")
         return lines
 
@@ -187,13 +186,17 @@ def _because(conditions: list[dict[str, Any]]) -> str:
     return "; ".join(str(check["actual"]) for check in conditions)
 
 
-def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | None = None) -> Explanation:
+def explain(
+    rule_list: RuleList, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None
+) -> Explanation:
     """Explain the labels of one example.
 
     Parameters
     ----------
     rule_list : RuleList
-    example : Table with one row, or array of feature values
+    example : one example, or with `row` a table, frame, array or data set that holds it
+    row : int, optional
+        Counted from 0.
     near : int
         Report rules that failed by at most this many conditions.
     digits : int or None
@@ -214,23 +217,22 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     no rule fired
     rule 1 would lead to red if colours > 5.5 (3)
     """
-    row = example_row(rule_list, example)
+    rule_list, values = one_example(rule_list, example, row)
     if digits is not None:
-        rule_list = with_gaps(rule_list, Table(row[None, :], rule_list.features), also=True)
-    tests = _Tests(rule_list, row)
+        rule_list = with_gaps(rule_list, Table(values[None, :], rule_list.features), also=True)
+    tests, words = _Tests(rule_list, values), printing.Formatter(rule_list, digits)
     course = follow(rule_list, tests.hold, range(len(rule_list)))
     grounds = {
-        rule: checks(rule_list, rule_list[rule].body, row, course.before(rule), digits)
-        for rule in set(course.setter.values())
+        rule: checks(words, rule_list[rule].body, values, course.before(rule)) for rule in set(course.setter.values())
     }
     reasons = tuple(_reason(rule_list, label, course, grounds) for label in range(len(rule_list.label_names)))
     misses = []
     for index, known in tests.nearly(course, near):
         would = _would_set(rule_list, tests.end_state(index, known), reasons)
         if would:  # a rule that changes nothing is no news
-            tried = checks(rule_list, rule_list[index].body, row, known, digits)
+            tried = checks(words, rule_list[index].body, values, known)
             missing = tuple(check for check in tried if not check.holds)
-            text = rule_list.format_rule(index, counts=False, digits=digits)
+            text = words.rule(rule_list[index], counts=False)
             misses.append(NearMiss(index, text, would, missing))
     misses.sort(key=lambda miss: len(miss.missing))
     return Explanation(reasons, tuple(course.fired), course.stopped, tuple(misses), rule_list, digits)
@@ -242,20 +244,15 @@ class _Tests:
     def __init__(self, rule_list: RuleList, row: Floats) -> None:
         bodies = rule_list.flat.bodies
         failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
-        self._rules = rule_list
+        self._rules, self._label_tests = rule_list, rule_list.label_tests
         self._failing: list[int] = np.diff(failed[bodies.start]).tolist()
-        tests_label = np.concatenate([[0], np.cumsum(bodies.kind == LABEL)])
-        self._asking = set(np.flatnonzero(np.diff(tests_label[bodies.start])).tolist())
         # A rule whose tests of features fail never fires, whatever labels are set.
         self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
     def failing(self, number: int, state: dict[int, int]) -> int:
         """How many conditions of a rule do not hold, given the labels set so far."""
-        failing = self._failing[number]
-        if number in self._asking:
-            asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
-            failing += sum(state.get(test.label) != test.value for test in asked)
-        return failing
+        failing, asked = self._failing[number], self._label_tests[number]
+        return failing + sum(state.get(test.label) != test.value for test in asked) if asked else failing
 
     def hold(self, number: int, state: dict[int, int]) -> bool:
         """Whether all of them do."""

@@ -1,7 +1,7 @@
 """Model files: versioned JSON that reads well in a diff, carries its own checksum and never runs code.
 
 A file holds one model of some *kind*. What all kinds share (names, features, information about training, checksum) is
-handled here; what one kind is made of is said by its `Codec` in `codecs`.
+handled here; what one kind is made of is said by `codecs.MODELS`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from polyrule.model.rule import group_of
 FORMAT = "polyrule-model"
 VERSION = 2
 
-
 _KINDS = ("rule-list", "rule-ensemble")
 
 
-def _codec(kind: str) -> Any:
-    """Return what a kind of model is made of; looked up late, for models save themselves."""
-    return import_late("polyrule.model.codecs").CODECS[kind]
+def _codecs() -> Any:
+    """Return what kinds of models are made of; looked up late, for models save themselves."""
+    return import_late("polyrule.model.codecs")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -94,7 +93,7 @@ def dumps(model: Any) -> str:
     >>> loads(text).format_rule(0)
     'sad <- true   (TP 3, FP 0)'
     """
-    kind = kind_of(model)
+    kind, codecs = kind_of(model), _codecs()
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": _version_for(model),
@@ -102,7 +101,7 @@ def dumps(model: Any) -> str:
         "info": plain_json(model.info, "info"),
         "labels": list(model.label_names),
         "features": [feature_record(feature) for feature in model.features],
-        **_codec(kind).encode(model),
+        **codecs.MODELS[kind].write(model, codecs.Vocabulary(model.features, model.label_names)),
     }
     return sealed(document)
 
@@ -131,18 +130,19 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
             f"{source}: the content does not match its checksum, so it was changed or damaged after it was written; if"
             " you edited it on purpose, seal it again with 'polyrule edit seal'"
         )
-    codec = _codec(kind)
-    shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
-    members = root.fields((*shared[:-1], *codec.members), ("checksum", *codec.optional))
-    shared_members = {
+    codecs = _codecs()
+    own = codecs.MODELS[kind]
+    required = ("format", "version", "kind", "info", "labels", "features")
+    members = root.fields((*required, *own.required), ("checksum", *own.optional))
+    shared = {
         "label_names": tuple(node.text() for node in members["labels"]),
         "features": tuple(read_feature(node) for node in members["features"]),
         "info": decode_info(members["info"]),
     }
     allowed.check_cells(source, _size(document))
-    own = {name: members[name] for name in (*codec.members, *codec.optional)}
+    names = codecs.Vocabulary(shared["features"], shared["label_names"])
     try:
-        model = codec.decode(own, shared_members)
+        model = own.make(**own.values(members, names), **shared)
     except ModelError as error:
         raise error if str(error).startswith(source) else ModelError(f"{source}: {error}") from error
     if version < _version_for(model):

@@ -17,14 +17,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyrule.data.results import html_table
-from polyrule.errors import ModelError, did_you_mean
+from polyrule.errors import ModelError, OptionError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
-from polyrule.model.narrowing import example_row, one_example
+from polyrule.model.narrowing import one_example
 
 
 class Search(Protocol):
-    """What a kind of model knows about one of its labels."""
+    """What a kind of model knows about one of its labels, seen from one example."""
+
+    def __init__(self, model: Any, grid: Grid, target: int) -> None: ...
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
@@ -167,13 +169,15 @@ def smallest_flip(
     >>> print(smallest_flip(model, [7, 9], "red"))
     red is absent; the smallest change that makes it present: stripes <= 4 (now 9)
     """
+    if isinstance(fixed, str):
+        raise OptionError("fixed must be a list of features, not one string")
     names = [feature.name for feature in model.features]
     columns = [feature.column for feature in model.features if feature.column not in names]
     kept = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
-    model, table = one_example(model, example, row, dates=True)
+    model, values = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
-    grid = Grid(model, example_row(model, table), kept)
-    search: Search = model.flip_search(grid, target)
+    grid = Grid(model, values, kept)
+    search: Search = model.SEARCH(model, grid, target)
     before = search.outcome(grid.present)
     number = count()
     queue: list[tuple[int, int, int, Domain]] = [(0, 0, next(number), grid.everything)]

@@ -9,11 +9,9 @@ from polyrule.data.results import html_table
 from polyrule.model.conditions import is_short, shown_threshold
 from polyrule.model.decisions import chance
 from polyrule.model.printing import (
-    format_conditions,
-    format_head,
+    Formatter,
     format_literal,
     format_name,
-    format_rule,
     format_share,
     format_weight,
 )
@@ -27,13 +25,13 @@ _MOST_NAMED = 10
 
 
 def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-    """All rules, one line each as `format_rule` writes them, numbered from 1, and what decides besides them.
+    """All rules, one line each as `Formatter.rule` writes them, numbered from 1, and what decides besides them.
 
     With `digits`, thresholds are rounded as far as they still cover the same training examples; model files have all
     numbers in full.
     """
     width = len(str(len(model)))
-    lines, always = [], model.constants()
+    lines, always, words = [], model.constants(), Formatter(model, digits)
     for number, rule in enumerate(model):
         if number in always and number - 1 in always:
             continue  # stands in the line of the one before it
@@ -42,7 +40,7 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
         if number in always:
             text = format_constants(model, range(number, last + 1), counts=counts)
         else:
-            text = format_rule(rule, model.features, model.label_names, counts=counts, digits=digits)
+            text = words.rule(rule, counts=counts)
         lines.append(start + text)
     first = [f"({text})" for text in [model.shortfall()] if text]
     return "\n".join([*first, *lines, *model._notes(digits), *rounding_lines(model, digits)])
@@ -50,11 +48,10 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
 
 def html_model(model: Any, limit: int = 100) -> str:
     """Return a small table for notebooks; names are escaped text, never markup."""
-    rows, always = [], model.constants()
+    rows, always, words = [], model.constants(), Formatter(model)
     for number, rule in enumerate(model.rules[:limit]):
         if number not in always:
-            said = format_head(rule, model.label_names), format_conditions(rule, model.features, model.label_names)
-            rows.append((number + 1, *said, *model._facts(rule)))
+            rows.append((number + 1, words.head(rule), words.conditions(rule), *model._facts(rule)))
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
     above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]

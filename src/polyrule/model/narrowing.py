@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from polyrule.arrays import Floats
 from polyrule.data.columns import UnseenCategories, encode_column
@@ -15,7 +16,6 @@ from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
-from polyrule.model.bodies import check_table
 from polyrule.model.rule import FeatureCondition, LabelCondition, changed_tests, plain_conditions
 
 
@@ -89,8 +89,8 @@ def fit_to(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
     return narrowed, to_table(table, narrowed.features, others="skip")
 
 
-def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool = False) -> tuple[Any, Any]:
-    """Return the model over the columns that are there, and the example as a table of one row.
+def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool = False) -> tuple[Any, Floats]:
+    """Return the model over the columns that are there, and the values of one example.
 
     The example comes alone, as a mapping from feature name to value, a row of a pandas frame or an array of values in
     the model's order; or in a frame, table, data set or array, of which `row` (from 0) is it where there are several.
@@ -102,46 +102,23 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
     >>> from polyrule.model import Literal, NominalCondition, Rule, RuleList
     >>> rule = Rule((Literal(0, 1),), (NominalCondition(0, 1),))
     >>> model = RuleList((rule,), (Feature("hue", "nominal", ("red", "blue")), Feature("size")), ("calm",))
-    >>> one_example(model, {"hue": "blue"})[1].values
-    array([[1.]])
+    >>> one_example(model, {"hue": "blue"})[1]
+    array([1.])
     """
     if isinstance(example, (str, bytes)):
         raise ModelError(f"the example comes first, then the label: {example!r} is no example")
-    if row is None:
-        record = as_record(example)
-        if record is not None:
-            return _encode_record(narrow_with_dates(model) if dates else model.narrowed, record)
-        if not isinstance(example, (Table, Dataset)) and not is_frame(example):
-            return model, _plain(model, example)
     if row is not None:
         example, row = cut_row(example, row)
+    elif (record := as_record(example)) is not None:
+        known = narrow_with_dates(model) if dates else model.narrowed
+        return known, _read_record(known, record)
+    elif not isinstance(example, (Table, Dataset)) and not sp.issparse(example) and not is_frame(example):
+        return model, _read_values(model, example)
     fitted, table = fit_to(model, example, dates=dates)
-    if row is not None:
-        return fitted, table[place_of_row(row, len(table))]
-    if len(table) != 1:
+    if row is None and len(table) != 1:
         raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")
-    return fitted, table
-
-
-def example_row(model: Any, example: Any) -> Floats:
-    """Return the feature values of one example, checked against the model."""
-    if isinstance(example, Table):
-        check_table(model, example)
-        values = np.asarray(example, dtype=np.float64)
-    else:
-        try:
-            values = np.asarray(example, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ModelError(
-                "an example is one row of a table, or numbers in feature order (a category by its position); of "
-                "a frame or data set, choose the example with row="
-            ) from error
-        values = values[None, :] if values.ndim == 1 else values
-    if values.shape != (1, len(model.features)):
-        raise ModelError(
-            f"give one example with {len(model.features)} feature value(s), not an array of shape {values.shape}"
-        )
-    return np.asarray(values[0], dtype=np.float64)
+    place = 0 if row is None else place_of_row(row, len(table))
+    return fitted, np.asarray(table[place : place + 1], dtype=np.float64)[0]
 
 
 def cut_row(X: Any, row: int) -> tuple[Any, int]:
@@ -174,25 +151,34 @@ def place_of_row(row: int, size: int) -> int:
 
 def as_record(example: Any) -> Mapping[str, Any] | None:
     """Return the example as a mapping if it is one, or a row of a pandas frame, which knows the columns' names."""
-    if isinstance(example, Mapping):
-        return example
     if getattr(example, "ndim", None) == 1 and hasattr(example, "index") and hasattr(example, "to_dict"):
-        return {str(name): value for name, value in example.to_dict().items()}
-    return None
+        example = example.to_dict()
+    return {str(name): value for name, value in example.items()} if isinstance(example, Mapping) else None
 
 
-def _encode_record(model: Any, record: Mapping[str, Any]) -> tuple[Any, Table]:
-    names = [str(name) for name in record]
-    match_names(names, [feature.column for feature in model.features], "skip")
+def _read_record(model: Any, record: Mapping[str, Any]) -> Floats:
+    columns = list(dict.fromkeys(feature.column for feature in model.features))
+    match_names(list(record), columns, "skip")
     unseen = UnseenCategories()
     values = [encode_column([record[feature.column]], feature, unseen)[0] for feature in model.features]
     unseen.warn()
-    return model, Table.from_array(np.array([values], dtype=np.float64).reshape(1, -1), model.features)
+    return np.array(values, dtype=np.float64)
 
 
-def _plain(model: Any, example: Any) -> Any:
+def _read_values(model: Any, example: Any) -> Floats:
     """Numbers in the model's order stay as they are, a category given by its position; texts are looked up."""
     array = np.asarray(example, dtype=object) if isinstance(example, (list, tuple)) else np.asarray(example)
     if array.ndim == 1 and any(isinstance(value, str) for value in array.tolist()):
-        return fit_to(model, array.astype(object).reshape(1, -1))[1]
-    return example
+        example = fit_to(model, array.astype(object).reshape(1, -1))[1]
+    try:
+        values = np.atleast_2d(np.asarray(example, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            "an example is one row of a table, or numbers in feature order (a category by its position); of "
+            "a frame or data set, choose the example with row="
+        ) from error
+    if values.shape != (1, len(model.features)):
+        raise ModelError(
+            f"give one example with {len(model.features)} feature value(s), not an array of shape {np.shape(example)}"
+        )
+    return np.asarray(values[0])

@@ -30,6 +30,8 @@ from polyrule.model.rule import (
 # No pattern here is searched from every blank on, and a quote that is never closed is met once: reading is linear in
 # the length of the text.
 _NUMBERED = re.compile(r"\s*+\d++[.:]\s++")
+_ALWAYS = re.compile(r"\s*+(?:\d++(?:-\d++)?[.:]\s++)?always:")
+_SHARE = re.compile(r"\((?:right for )?\d{1,3} %\)$")  # of examples for which a label is right
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.?)*+("?)', re.DOTALL)
 _TOKEN = re.compile(_QUOTED.pattern + r'|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
 _NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
@@ -90,6 +92,16 @@ def parse_weighted(
     return _Reader(text, features, label_names).weighted()
 
 
+def parse_constants(text: str, label_names: Sequence[str]) -> list[int] | None:
+    """Read the line in which a printed list names what it predicts for everyone; None for any other line.
+
+    >>> parse_constants("1-2. always: red (right for 80 %), white (73 %)", ["red", "blue", "white"])
+    [0, 2]
+    >>> parse_constants("red <- true", ["red"])
+    """
+    return _Reader(text, (), label_names).constants()
+
+
 def as_member(model: Any, given: FeatureCondition | str) -> FeatureCondition:
     """Return a condition on a feature of a model, given as such or as text; a name alone means that it is there.
 
@@ -148,6 +160,19 @@ class _Reader:
         if any(isinstance(condition, LabelCondition) for condition in conditions):
             self.fail("rules whose weights add up test features only, such as 'jam = 1'")
         return weights, conditions
+
+    def constants(self) -> list[int] | None:
+        """Read the labels behind ``always:``."""
+        start = _ALWAYS.match(self.text)
+        tokens = self._tokens(self.text[start.end() :]) if start else []
+        if start is None or "<-" in tokens:
+            return None
+        found = []
+        for *name, last in self._parts(tokens, "line"):
+            if last not in self.label_names and not last.startswith('"'):
+                last = _SHARE.sub("", last).rstrip()
+            found.append(self._index(self.label_names, self._name([*name, *filter(None, [last])]), "label"))
+        return found
 
     def _whole_body(self, tokens: list[str]) -> tuple[Condition, ...]:
         parts = [] if "".join(tokens).strip() in ("", "true") else self._parts(tokens, "body")

@@ -211,15 +211,14 @@ def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32) -> list[In
     return fired
 
 
-def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> Floats:
+def predict_proba(rule_list: RuleList, table: Table) -> Floats:
     """Probability that each label is present, from the evidence behind the rule that decided it.
 
     A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
     Laplace's estimate. A label that nobody set is present with probability (present + 1) / (present + absent + 2), from
     the training examples on which nobody set it either. Where the learner stored a fairer estimate (`Literal.chance`,
     `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full predictions has
-    no counts of its own; the rule's counts summed over its head stand in for them. `result`, what `predict` returned
-    for the same table, saves running the list again.
+    no counts of its own; the rule's counts summed over its head stand in for them.
 
     Examples
     --------
@@ -230,8 +229,8 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
     >>> predict_proba(RuleList((rule,), table.features, ("red",), default_counts=((0, 3),)), table).tolist()
     [[0.9], [0.2]]
     """
-    result = predict(rule_list, table) if result is None else result
-    return np.asarray(rule_list.chances[result.setter, np.arange(result.setter.shape[1])])
+    setter = predict(rule_list, table).setter
+    return np.asarray(rule_list.chances[setter, np.arange(setter.shape[1])])
 
 
 def chance_table(rule_list: RuleList) -> Floats:

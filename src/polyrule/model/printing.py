@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil, floor, isnan
+from numbers import Integral
+from typing import Any, NamedTuple, Protocol
 
 from polyrule.data.dates import format_date
 from polyrule.data.table import Feature
+from polyrule.errors import OptionError
 from polyrule.model.conditions import shown_threshold, shown_value, tidy, without_implied_dates
 from polyrule.model.rule import (
     Condition,
@@ -32,9 +35,29 @@ _FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
     r"""^(any|at\sleast\s\d+)\sof\b|"""
-    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
+    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|"""
+    r"""(^|\s)is\s(missing|known)$""",
     re.IGNORECASE,
 )
+
+
+class Named(Protocol):
+    """Whoever says what features and labels are called: a model, or data."""
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """Name and kind of every column."""
+
+    @property
+    def label_names(self) -> Sequence[str]:
+        """One per label."""
+
+
+class Names(NamedTuple):
+    """Named that stand on their own."""
+
+    features: Sequence[Feature]
+    label_names: Sequence[str] = ()
 
 
 def format_number(number: float) -> str:
@@ -61,16 +84,6 @@ def format_on_scale(feature: Feature, value: float) -> str:
     if feature.kind == "date":
         return format_date(value)
     return format_number(value)
-
-
-def format_threshold(condition: NumericCondition, feature: Feature, digits: int | None = None) -> str:
-    """Return the threshold of a condition; with `digits`, as short as is honest (`conditions.shown_threshold`).
-
-    >>> format_threshold(NumericCondition(0, ">", 0.13121, between=(0.13, 0.1314)), Feature("x"), digits=3)
-    '0.131'
-    """
-    number = condition.threshold if feature.is_stepped else shown_threshold(condition, digits)
-    return format_on_scale(feature, number)
 
 
 def format_value(feature: Feature, value: float, digits: int | None = None, thresholds: Sequence[float] = ()) -> str:
@@ -182,77 +195,21 @@ def _escape(character: str, doubtful: bool) -> str:
     return character if character.isprintable() and not doubtful else escape(character)
 
 
-def format_condition(
-    condition: Condition, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
-) -> str:
-    """One condition; a label condition is the bare label name, with ``¬`` for absent.
-
-    So is one on a feature of 0 and 1, unless a label has its name. A threshold of an ordinal feature is printed as the
-    category next to it; one at an end leaves a single category.
-
-    >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
-    'religion = hindu'
-    >>> format_condition(LabelCondition(0, 0), [], ["yellow"])
-    '¬yellow'
-    >>> laptop = Feature("laptop", "nominal", ("0", "1"))
-    >>> [format_condition(NominalCondition(0, 0), [laptop], labels) for labels in ([], ["laptop"])]
-    ['¬laptop', 'laptop = 0']
-    """
-    if isinstance(condition, (NominalCondition, NumericCondition)) and is_0_or_1(features[condition.feature]):
-        bare = format_flag(condition, features)
-        if bare is not None and features[condition.feature].name not in label_names:
-            return bare
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            owner = features[feature]
-            if owner.kind == "ordinal":
-                return _format_ordinal(owner, op, floor(threshold))
-            return f"{format_name(owner.name)} {op} {format_threshold(condition, owner, digits)}"
-        case NominalCondition(feature, value):
-            return f"{format_name(features[feature].name)} = {format_category(features[feature].categories[value])}"
-        case SetCondition(feature, values):
-            names = ", ".join(format_category(features[feature].categories[value]) for value in values)
-            return f"{format_name(features[feature].name)} in {{{names}}}"
-        case MissingCondition(feature, missing):
-            return f"{format_name(features[feature].name)} is {'missing' if missing else 'known'}"
-        case LabelCondition(label, value):
-            return _signed(label, value, label_names)
-        case GroupCondition():
-            return format_group(condition, features, digits)
-
-
-def format_group(group: GroupCondition, features: Sequence[Feature], digits: int | None = None) -> str:
-    """Return a group: columns that only say yes or no by their names in braces, other members in parentheses.
-
-    >>> features = [Feature("jam", "nominal", ("0", "1")), Feature("queue", "nominal", ("no", "yes")), Feature("age")]
-    >>> jam, queue, old = NominalCondition(0, 1), NominalCondition(1, 1), NumericCondition(2, ">", 65)
-    >>> format_group(GroupCondition((jam, queue), name="road words"), features)
-    'any of "road words" {jam, queue}'
-    >>> format_group(GroupCondition((jam, queue, old), 2), features)
-    'at least 2 of (jam, queue = yes, age > 65)'
-    """
-    start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
-    if flags := format_flags(group, features):
-        return f"{start}{{{', '.join(flags)}}}"
-    return f"{start}({', '.join(format_condition(member, features, (), digits) for member in group.members)})"
-
-
 def format_flags(group: GroupCondition, features: Sequence[Feature]) -> list[str]:
     """Return the bare names of the members where all of them say that something is there or not, else nothing."""
-    flags = [format_flag(member, features) for member in group.members]
+    flags = [format_flag(member, features[member.feature]) for member in group.members]
     return [] if None in flags else list(map(str, flags))
 
 
-def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | None:
-    """Return a member that says that something is there as its bare name; None where it says something else.
+def format_flag(condition: FeatureCondition, feature: Feature) -> str | None:
+    """Return a condition that says that something is there as its bare name; None where it says something else.
 
     A column of 0 and 1, or of whole numbers from 0, is known by the training values on either side of the threshold.
     """
-    feature = features[member.feature]
-    match member:
+    match condition:
         case NominalCondition(_, value) if is_flag(feature):
             there = value == 1
-        case NumericCondition(_, op) if feature.kind == "numeric" and parts_0_from_1(member):
+        case NumericCondition(_, op) if feature.kind == "numeric" and parts_0_from_1(condition):
             there = op == ">"
         case _:
             return None
@@ -286,22 +243,18 @@ def is_flag(feature: Feature) -> bool:
 
 
 def _format_ordinal(feature: Feature, op: str, place: int) -> str:
-    """Say which categories lie up to a place, or above it."""
+    """Say which categories lie up to a place, or above it; one at an end is named itself."""
     last = len(feature.categories) - 1
     if op == ">":
         place, sign = place + 1, "=" if place + 1 == last else ">="
     else:
         sign = "=" if place == 0 else "<="
-    return f"{format_name(feature.name)} {sign} {format_category(feature.categories[place])}"
+    return f"{sign} {format_category(feature.categories[place])}"
 
 
-def format_literal(literal: Literal, label_names: Sequence[str]) -> str:
-    """One label of a head; ``¬`` for absent."""
-    return _signed(literal.label, literal.value, label_names)
-
-
-def _signed(label: int, value: int, label_names: Sequence[str]) -> str:
-    return ("" if value else "¬") + format_name(label_names[label])
+def format_literal(literal: Literal | LabelCondition, label_names: Sequence[str]) -> str:
+    """One label of a head, or a condition on one; ``¬`` for absent."""
+    return ("" if literal.value else "¬") + format_name(label_names[literal.label])
 
 
 def format_weight(weight: float, digits: int | None = None) -> str:
@@ -317,98 +270,151 @@ def format_weight(weight: float, digits: int | None = None) -> str:
     return sign + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
 
 
-def format_head(rule: EitherRule, label_names: Sequence[str], digits: int | None = None) -> str:
-    """The labels of the head: in label order, or with weights, the largest first, so that the point is seen at once."""
-    if isinstance(rule, Rule):
-        return ", ".join(format_literal(literal, label_names) for literal in rule.head)
-    entries = sorted(rule.head, key=lambda entry: (-abs(entry.weight), entry.label))
-    return ", ".join(
-        f"{format_name(label_names[entry.label])} {format_weight(entry.weight, digits)}" for entry in entries
-    )
+@dataclass(frozen=True)
+class Formatter:
+    """Conditions and rules as text.
 
-
-def format_conditions(
-    rule: EitherRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
-) -> str:
-    """The body of a rule; where weights add up, without conditions that follow from the others."""
-    body = rule.body if isinstance(rule, Rule) else without_implied_dates(tidy(rule.body), features)
-    return format_body(body, features, label_names, digits)
-
-
-def format_body(
-    body: Sequence[Condition], features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
-) -> str:
-    """The conditions of the body; ``true`` where there is none.
-
-    A lower and an upper limit of one feature that follow each other are printed as an interval.
-
-    >>> body = (NumericCondition(0, ">", 3.0), NumericCondition(0, "<=", 60.0))
-    >>> format_body(body, [Feature("age")], ["calm"])
-    '3 < age <= 60'
+    Thresholds have so many significant `digits`, more only where so few would cover other training examples, or where
+    it is not known what would; None writes them so that they read back exactly.
     """
-    parts: list[str] = []
-    conditions = list(body)
-    while conditions:
-        size = 2 if _is_interval(conditions[:2]) else 1
-        parts.append(_format_together(conditions[:size], features, label_names, digits))
-        del conditions[:size]
-    return ", ".join(parts) or "true"
+
+    names: Named
+    digits: int | None = None
+
+    def __post_init__(self) -> None:
+        given: Any = self.digits
+        if given is not None and not (isinstance(given, Integral) and int(given) >= 1):
+            raise OptionError(f"digits must be a whole number of at least 1, got {given!r}")
+
+    def condition(self, condition: Condition) -> str:
+        """One condition; a label condition is the bare label name, with ``¬`` for absent.
+
+        So is one on a feature of 0 and 1, unless a label has its name.
+
+        >>> names = Names([Feature("religion", "nominal", ("none", "hindu"))], ["yellow"])
+        >>> Formatter(names).condition(NominalCondition(0, 1)), Formatter(names).condition(LabelCondition(0, 0))
+        ('religion = hindu', '¬yellow')
+        >>> laptop = Feature("laptop", "nominal", ("0", "1"))
+        >>> [Formatter(Names([laptop], labels)).condition(NominalCondition(0, 0)) for labels in ([], ["laptop"])]
+        ['¬laptop', 'laptop = 0']
+        """
+        match condition:
+            case LabelCondition():
+                return format_literal(condition, self.names.label_names)
+            case GroupCondition():
+                return self._group(condition)
+        return self._test(condition, self.names.label_names)
+
+    def _test(self, condition: FeatureCondition, label_names: Sequence[str] = ()) -> str:
+        """One condition on a feature; one that its name alone tells is that name, unless it is a label's, too."""
+        feature = self.names.features[condition.feature]
+        if is_0_or_1(feature) and feature.name not in label_names and (bare := format_flag(condition, feature)):
+            return bare
+        name = format_name(feature.name)
+        match condition:
+            case NumericCondition(_, op, threshold) if feature.kind == "ordinal":
+                return f"{name} {_format_ordinal(feature, op, floor(threshold))}"
+            case NumericCondition(_, op):
+                return f"{name} {op} {self._threshold(condition)}"
+            case NominalCondition(_, value):
+                return f"{name} = {format_category(feature.categories[value])}"
+            case SetCondition(_, values):
+                return f"{name} in {{{', '.join(format_category(feature.categories[value]) for value in values)}}}"
+            case MissingCondition(_, missing):
+                return f"{name} is {'missing' if missing else 'known'}"
+
+    def _threshold(self, condition: NumericCondition) -> str:
+        feature = self.names.features[condition.feature]
+        number = condition.threshold if feature.is_stepped else shown_threshold(condition, self.digits)
+        return format_on_scale(feature, number)
+
+    def _group(self, group: GroupCondition) -> str:
+        """A group: columns that only say yes or no by their names in braces, other members in parentheses.
+
+        >>> flags = Feature("jam", "nominal", ("0", "1")), Feature("queue", "nominal", ("no", "yes"))
+        >>> words = Formatter(Names([*flags, Feature("age")]))
+        >>> jam, queue, old = NominalCondition(0, 1), NominalCondition(1, 1), NumericCondition(2, ">", 65)
+        >>> words.condition(GroupCondition((jam, queue), name="road words"))
+        'any of "road words" {jam, queue}'
+        >>> words.condition(GroupCondition((jam, queue, old), 2))
+        'at least 2 of (jam, queue = yes, age > 65)'
+        """
+        start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
+        if flags := format_flags(group, self.names.features):
+            return f"{start}{{{', '.join(flags)}}}"
+        return f"{start}({', '.join(map(self._test, group.members))})"
+
+    def body(self, body: Sequence[Condition]) -> str:
+        """The conditions of a body; ``true`` where there is none.
+
+        A lower and an upper limit of one feature that follow each other are printed as an interval.
+
+        >>> Formatter(Names([Feature("age")])).body((NumericCondition(0, ">", 3.0), NumericCondition(0, "<=", 60.0)))
+        '3 < age <= 60'
+        """
+        parts: list[str] = []
+        previous: Condition | None = None
+        for condition in body:
+            interval = self._interval(previous, condition)
+            if interval is None:
+                parts.append(self.condition(condition))
+            else:
+                parts[-1] = interval
+            previous = condition if interval is None else None
+        return ", ".join(parts) or "true"
+
+    def _interval(self, low: Condition | None, high: Condition) -> str | None:
+        """Two limits of one feature as an interval; None for other conditions."""
+        if not isinstance(low, NumericCondition) or not isinstance(high, NumericCondition):
+            return None
+        if low.feature != high.feature or (low.op, high.op) != (">", "<="):
+            return None
+        feature = self.names.features[low.feature]
+        name = format_name(feature.name)
+        if feature.is_stepped and floor(low.threshold) + 1 == floor(high.threshold):
+            return f"{name} = {format_on_scale(feature, high.threshold)}"
+        return f"{self._threshold(low)} < {name} <= {self._threshold(high)}"
+
+    def head(self, rule: EitherRule) -> str:
+        """The labels of a head: in label order, or with weights, the largest first, as the point is seen at once."""
+        labels = self.names.label_names
+        if isinstance(rule, Rule):
+            return ", ".join(format_literal(literal, labels) for literal in rule.head)
+        entries = sorted(rule.head, key=lambda entry: (-abs(entry.weight), entry.label))
+        return ", ".join(
+            f"{format_name(labels[entry.label])} {format_weight(entry.weight, self.digits)}" for entry in entries
+        )
+
+    def conditions(self, rule: EitherRule) -> str:
+        """The body of a rule; where weights add up, without conditions that follow from the others."""
+        if isinstance(rule, Rule):
+            return self.body(rule.body)
+        return self.body(without_implied_dates(tidy(rule.body), self.names.features))
+
+    def rule(self, rule: EitherRule, *, counts: bool = True) -> str:
+        """One line that `parse_rule` reads back; of an ensemble, with rounded weights.
+
+        With `counts` it ends with what the rule did on the training examples, and in brackets whether it stops and who
+        made it.
+
+        >>> rule = Rule((Literal(0, 1, 65, 0), Literal(1, 0, 60, 5)), (NumericCondition(0, ">", 5.5),), stop=True)
+        >>> Formatter(Names([Feature("colours")], ["red", "orange"])).rule(rule)
+        'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
+        """
+        text = f"{self.head(rule)} <- {self.conditions(rule)}"
+        if not counts:
+            return text
+        if isinstance(rule, WeightedRule):
+            return text + ("" if rule.coverage is None else f"   (covers {format_coverage(rule.coverage)})")
+        return f"{text}   {format_counts(rule)}" + (f" [{rule.marks}]" if rule.marks else "")
 
 
-def _is_interval(pair: list[Condition]) -> bool:
-    if len(pair) < 2 or not all(isinstance(condition, NumericCondition) for condition in pair):
-        return False
-    low, high = pair
-    return low.feature == high.feature and (low.op, high.op) == (">", "<=")  # type: ignore[union-attr]
-
-
-def _format_together(
-    conditions: list[Condition], features: Sequence[Feature], label_names: Sequence[str], digits: int | None
-) -> str:
-    if len(conditions) == 1:
-        return format_condition(conditions[0], features, label_names, digits)
-    low, high = (condition for condition in conditions if isinstance(condition, NumericCondition))
-    owner = features[low.feature]
-    name = format_name(owner.name)
-    if owner.is_stepped and floor(low.threshold) + 1 == floor(high.threshold):
-        return f"{name} = {format_on_scale(owner, high.threshold)}"
-    return f"{format_threshold(low, owner, digits)} < {name} <= {format_threshold(high, owner, digits)}"
-
-
-def format_rule(
-    rule: EitherRule,
-    features: Sequence[Feature],
-    label_names: Sequence[str],
-    *,
-    counts: bool = True,
-    digits: int | None = None,
-) -> str:
-    """Return the rule as one line that `parse_rule` reads back; of an ensemble, with rounded weights.
-
-    With `counts` it ends with what the rule did on the training examples, and in brackets whether it stops and who made
-    it. Thresholds have so many significant `digits`, more only where so few would cover other training examples, or
-    where it is not known what would; None writes them so that they read back exactly.
-
-    Examples
-    --------
-    >>> rule = Rule((Literal(0, 1, 65, 0), Literal(1, 0, 60, 5)), (NumericCondition(0, ">", 5.5),), stop=True)
-    >>> format_rule(rule, [Feature("colours")], ["red", "orange"])
-    'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
-    """
-    text = f"{format_head(rule, label_names, digits)} <- {format_conditions(rule, features, label_names, digits)}"
-    if not counts:
-        return text
-    if isinstance(rule, WeightedRule):
-        return text + ("" if rule.coverage is None else f"   (covers {format_coverage(rule.coverage)})")
-    return f"{text}   {format_counts(rule)}" + (f" [{rule.marks}]" if rule.marks else "")
-
-
-def rule_text(rule: EitherRule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+def rule_text(rule: EitherRule, names: Named) -> str:
     """Return what a rule says and nothing else: text that reads back as the same rule, weights in full, or its stop.
 
     >>> rule = Rule((Literal(0, 1, 65, 0),), (NumericCondition(0, ">", 5.5),), stop=True)
-    >>> rule_text(rule, [Feature("size")], ["red"])
+    >>> rule_text(rule, Names([Feature("size")], ["red"]))
     'red <- size > 5.5 [stop]'
     """
-    text = f"{format_head(rule, label_names, 17)} <- {format_conditions(rule, features, label_names)}"
+    text = f"{Formatter(names, 17).head(rule)} <- {Formatter(names).conditions(rule)}"
     return text + (" [stop]" if isinstance(rule, Rule) and rule.stop else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from polyrule.arrays import Floats
 from polyrule.model.cells import Domain, Grid, Trial, split
 from polyrule.model.decisions import membership
 from polyrule.model.predict import follow
-from polyrule.model.rule import LabelCondition
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble
@@ -29,9 +28,6 @@ class ListSearch:
         self.rule_list, self.target = rule_list, target
         self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
         self.asked = [grid.asked(rule.body) for rule in rule_list.rules]
-        self.label_tests = [
-            [(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)] for rule in rule_list.rules
-        ]
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
@@ -40,7 +36,7 @@ class ListSearch:
 
     def _holds(self, trial: Trial, number: int, state: dict[int, int]) -> bool:
         return self.asked[number].holds(trial) and all(
-            state.get(label) == value for label, value in self.label_tests[number]
+            state.get(test.label) == test.value for test in self.rule_list.label_tests[number]
         )
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
@@ -51,8 +47,9 @@ class ListSearch:
 class _Cause:
     """The growing conjunction of cells that forces what happened: every example of `domain` in them meets the same.
 
-    Facts to be explained are put on a list: "label j stands as it does just before rule t", "rule q fired", "rule q did
-    not fire", "rule q was reached". Each is explained by other facts or by the cell of a feature.
+    Facts to be explained are put on a list, each a method and what it is about: "label j stands as it does just before
+    rule t", "rule q fired", "rule q did not fire", "rule q was reached". They are explained by other facts or by the
+    cell of a feature.
     """
 
     def __init__(self, search: ListSearch, trial: Trial, domain: Domain) -> None:
@@ -60,57 +57,48 @@ class _Cause:
         self.fired = set(self.run.fired)
         self.heads, self.writers = search.rule_list.heads, search.rule_list.writers
         self.found: Domain = {}
-        self.done: set[tuple[str, int, int]] = set()
-        self.todo: list[tuple[str, int, int]] = []
+        self.done: set[tuple[Any, ...]] = set()
+        self.todo: list[tuple[Any, ...]] = []
 
     def of_label(self, label: int) -> Domain:
         """Return what forces a label's value in the end: features, and for each some cells."""
-        self._add("label", label, len(self.heads))
+        self._add(self._why_label, label, len(self.heads))
         while self.todo:
-            what, number, before = self.todo.pop()
-            match what:
-                case "label":
-                    self._explain_label(number, before)
-                case "fired":
-                    self._explain_fired(number)
-                case "failed":
-                    self._explain_failed(number)
-                case "reached":
-                    self._explain_reached(number)
+            explain, *about = self.todo.pop()
+            explain(*about)
         return self.found
 
-    def _add(self, what: str, number: int, before: int = 0) -> None:
-        fact = (what, number, before)
+    def _add(self, *fact: Any) -> None:
         if fact not in self.done:
             self.done.add(fact)
             self.todo.append(fact)
 
-    def _explain_label(self, label: int, before: int) -> None:
+    def _why_label(self, label: int, before: int) -> None:
         setter = self.run.setter.get(label, before)
         writers = [rule for rule in self.writers[label] if rule < min(setter, before)]
         if setter < before:
-            self._add("fired", setter)
-            self._add("reached", setter)
+            self._add(self._why_fired, setter)
+            self._add(self._why_reached, setter)
         elif self.run.stopped is not None and any(rule > self.run.stopped for rule in writers):
             stopped = self.run.stopped
             writers = [rule for rule in writers if rule < stopped]
-            self._add("fired", stopped)
-            self._add("reached", stopped)
+            self._add(self._why_fired, stopped)
+            self._add(self._why_reached, stopped)
             # The stop took effect because of some label that nobody had set before it; one such label is enough.
             fresh = next(j for j in self.heads[stopped] if self.run.setter.get(j) == stopped)
-            self._add("label", fresh, stopped)
+            self._add(self._why_label, fresh, stopped)
         for rule in writers:
-            self._add("failed", rule)
+            self._add(self._why_failed, rule)
 
-    def _explain_fired(self, rule: int) -> None:
+    def _why_fired(self, rule: int) -> None:
         asked = self.search.asked[rule]
         for feature, mask in asked.plain.items():
             self._require(feature, mask)
         self._require_some([test for test in asked.members if self._holds(*test)], asked.least)
-        for label, _value in self.search.label_tests[rule]:
-            self._add("label", label, rule)
+        for test in self.search.rule_list.label_tests[rule]:
+            self._add(self._why_label, test.label, rule)
 
-    def _explain_failed(self, rule: int) -> None:
+    def _why_failed(self, rule: int) -> None:
         """Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already.
 
         A group failed because of as many members as are too many to spare.
@@ -126,21 +114,21 @@ class _Cause:
         if len(members) > spare:
             self._require_some(members, spare + 1)
             return
-        for label, value in self.search.label_tests[rule]:
-            state = self.run.state.get(label) if self.run.setter.get(label, rule) < rule else None
-            if state != value:
-                self._add("label", label, rule)
+        for test in self.search.rule_list.label_tests[rule]:
+            state = self.run.state.get(test.label) if self.run.setter.get(test.label, rule) < rule else None
+            if state != test.value:
+                self._add(self._why_label, test.label, rule)
                 return
 
-    def _explain_reached(self, rule: int) -> None:
+    def _why_reached(self, rule: int) -> None:
         for stop in self.search.stops:
             if stop >= rule:
                 return
             if stop not in self.fired:
-                self._add("failed", stop)
+                self._add(self._why_failed, stop)
                 continue
             for label in self.heads[stop]:  # all were set before, or it would have ended the list
-                self._add("label", label, stop)
+                self._add(self._why_label, label, stop)
 
     def _holds(self, feature: int, mask: int) -> bool:
         return bool(mask >> self.trial[feature] & 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
@@ -16,23 +16,19 @@ from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
-from polyrule.model.cells import Grid
 from polyrule.model.conditions import check_rules, with_gaps
-from polyrule.model.decisions import Decision
+from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
 from polyrule.model.grouping import Body
 from polyrule.model.model_printing import ensemble_lines
-from polyrule.model.narrowing import fit_to, one_example, used_features
+from polyrule.model.narrowing import fit_to, used_features
 from polyrule.model.parsing import parse_weighted
 from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
 from polyrule.model.rule import Entry, WeightedRule, size_of
 from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.native import native
-
-if TYPE_CHECKING:
-    from polyrule.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,8 +67,10 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     """
 
     KIND: ClassVar[str] = "rule-ensemble"
+    RULE: ClassVar[type] = WeightedRule
     FACTS: ClassVar[tuple[str, ...]] = ("covers",)
     ALIKE: ClassVar[str] = "that weigh the same labels, with the same signs,"
+    SEARCH: ClassVar[type[SumSearch]] = SumSearch
 
     intercepts: tuple[float, ...]
     decision: Decision
@@ -83,6 +81,10 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         width = len(self.label_names)
         if len(self.intercepts) != width:
             raise ModelError(f"intercepts: {len(self.intercepts)} entries for {width} labels")
+        if self.decision.kind not in KINDS:
+            raise ModelError(f"decision: there is no kind {self.decision.kind!r}; known: {', '.join(KINDS)}")
+        if not all(map(isfinite, (*self.intercepts, *self.decision.cuts, *self.decision.bonuses))):
+            raise ModelError("intercepts, cuts and bonuses must be finite numbers")
         if self.decision.kind != "expected-f1" and len(self.decision.cuts) != width:
             raise ModelError(f"decision: {len(self.decision.cuts)} cuts for {width} labels")
         if self.decision.uses_sets and not self.decision.label_sets:
@@ -191,10 +193,13 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        return explain(*one_example(self, example, row), digits=digits)
+        return explain(self, example, row, digits=digits)
 
-    def recount(self, data: Any) -> RuleEnsemble:
-        """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
+    def recount(self, data: Any, y: Any = None) -> RuleEnsemble:
+        """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are.
+
+        Labels decide nothing here; they may be given as for a list.
+        """
         model, table = fit_to(self, data)
         given = getattr(data, "weights", None)
         weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
@@ -206,7 +211,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
         index = self.position(index)
         place = place_of(self.label_names, label, "label")
-        if isinstance(weight, bool) or not np.isfinite(weight):
+        number = isinstance(weight, (int, float, np.integer, np.floating)) and not isinstance(weight, bool)
+        if not number or not isfinite(weight):
             raise ModelError(f"a weight is a finite number, not {weight!r}")
         rule = self.rules[index]
         head = [entry for entry in rule.head if entry.label != place]
@@ -217,14 +223,15 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         changed = replace(rule, head=tuple(sorted(head, key=lambda entry: entry.label)))
         return self.replaced(index, changed)
 
-    def refit(self, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()) -> Any:
+    def refit(self, data: Any, y: Any = None, *, ridge: float | None = None, keep: Collection[int] = ()) -> Any:
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.refit.refit`."""
-        return import_module("polyrule.ensemble.refit").refit(self, data, ridge=ridge, keep=keep)
+        learning: Any = import_module("polyrule.ensemble.refit")
+        return learning.refit(self, labelled(self, data, y), ridge=ridge, keep=keep)
 
-    def tune_decision(self, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1") -> Any:
+    def tune_decision(self, data: Any, y: Any = None, *, decision: str = "auto", optimize: str = "micro-f1") -> Any:
         """Return the ensemble deciding in another way; see `polyrule.ensemble.refit.tune_decision`."""
         learning: Any = import_module("polyrule.ensemble.refit")
-        return learning.tune_decision(self, data, decision=decision, optimize=optimize)
+        return learning.tune_decision(self, labelled(self, data, y), decision=decision, optimize=optimize)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
@@ -235,12 +242,10 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         info = {key: value for key, value in self.info.items() if key != "weights"}
         return replace(self, rules=tuple(rules), info=info | {"edited": True})
 
-    def _as_rule(self, rule: WeightedRule | str, origin: Literal["edited", "hand"]) -> WeightedRule:
-        if not isinstance(rule, str):
-            return rule
-        weights, body = parse_weighted(rule, self.features, self.label_names)
+    def _read(self, text: str, origin: Literal["edited", "hand"]) -> WeightedRule:
+        weights, body = parse_weighted(text, self.features, self.label_names)
         if not all(weights.values()):
-            raise ModelError(f"rule {rule.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
+            raise ModelError(f"rule {text.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
         return WeightedRule(tuple(Entry(label, weights[label]) for label in sorted(weights)), body)
 
     def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:
@@ -252,9 +257,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _says(self, rule: WeightedRule) -> Any:
         return [(entry.label, entry.weight > 0) for entry in rule.head]
 
-    def flip_search(self, grid: Grid, target: int) -> SumSearch:
-        """Return what the ensemble knows about one of its labels, for the search for the smallest flip."""
-        return SumSearch(self, grid, target)
+    def _moved(self, rule: WeightedRule) -> float:
+        return float((rule.coverage or 0.0) * sum(abs(e.weight) * self.worth[e.label] for e in rule.head))
 
 
 @dataclass(frozen=True, eq=False)

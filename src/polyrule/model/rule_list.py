@@ -6,36 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, overload
+from typing import Literal as Choice
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
-from polyrule.model.cells import Grid
 from polyrule.model.conditions import check_rules
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
 from polyrule.model.model_printing import list_lines
-from polyrule.model.narrowing import one_example, used_features
-from polyrule.model.parsing import parse_rule
+from polyrule.model.narrowing import used_features
+from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.printing import as_printed
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import (
     Condition,
     GroupCondition,
     LabelCondition,
+    Literal,
     NumericCondition,
     Rule,
     group_of,
     plain_conditions,
 )
 from polyrule.model.rule_model import RuleModel, labelled
-
-if TYPE_CHECKING:
-    from polyrule.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +74,10 @@ class RuleList(RuleModel[Rule]):
     """
 
     KIND: ClassVar[str] = "rule-list"
+    RULE: ClassVar[type] = Rule
     FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
     ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
+    SEARCH: ClassVar[type[ListSearch]] = ListSearch
 
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
@@ -95,6 +95,8 @@ class RuleList(RuleModel[Rule]):
             given = len(getattr(self, name))
             if given != width and (given or name != "default_chances"):
                 raise ModelError(f"{name}: {given} entries for {width} labels")
+        if any(default not in (0, 1) for default in self.defaults):
+            raise ModelError(f"defaults must be 0 or 1, got {self.defaults}")
         check_rules(self, self._is_known, "no label of this model", labels=width)
 
     @cached_property
@@ -113,6 +115,11 @@ class RuleList(RuleModel[Rule]):
         said = ({literal.label: literal.value for literal in rule.head} for rule in self.rules)
         absent = dict.fromkeys(range(len(self.label_names)), 0) if self.full else {}
         return tuple(absent | head for head in said)
+
+    @cached_property
+    def label_tests(self) -> tuple[list[LabelCondition], ...]:
+        """Conditions on labels, per rule."""
+        return tuple([test for test in rule.body if isinstance(test, LabelCondition)] for rule in self.rules)
 
     @cached_property
     def writers(self) -> tuple[list[int], ...]:
@@ -152,17 +159,14 @@ class RuleList(RuleModel[Rule]):
         """
         rules = self.rules
         conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
-        label_tests = sum(isinstance(condition, LabelCondition) for condition in conditions)
         literals = [literal for rule in rules for literal in rule.head]
         multi = sum(rule.is_multi_label for rule in rules)
         count = max(1, len(rules))
         return {
             "rules": len(rules),
             "conditions": len(conditions),
-            "label_conditions": label_tests,
-            "rules_with_label_conditions": sum(
-                any(isinstance(condition, LabelCondition) for condition in rule.body) for rule in rules
-            ),
+            "label_conditions": sum(map(len, self.label_tests)),
+            "rules_with_label_conditions": sum(map(bool, self.label_tests)),
             "rules_with_multi_label_heads": multi,
             "multi_label_heads_percent": 100 * multi / count,
             "labels_per_head": len(literals) / count,
@@ -265,7 +269,7 @@ class RuleList(RuleModel[Rule]):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        return explain(*one_example(self, example, row), near=near, digits=digits)
+        return explain(self, example, row, near=near, digits=digits)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
@@ -276,14 +280,12 @@ class RuleList(RuleModel[Rule]):
         rule = self.rules[self.position(index)]
         return self.replaced(index, *(changed_rule(rule, body) for body in split_bodies(rule.body)))
 
-    def recount(self, data: Dataset) -> RuleList:
+    def recount(self, data: Any, y: Any = None) -> RuleList:
         """Return the list with the counts it has on `data`; see `polyrule.model.counting.recount`."""
-        return recount(self, data)
+        return recount(self, labelled(self, data, y))
 
-    def _as_rule(self, rule: Rule | str, origin: Literal["edited", "hand"]) -> Rule:
-        if not isinstance(rule, str):
-            return rule
-        return replace(parse_rule(rule, self.features, self.label_names), origin=origin)
+    def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
+        return replace(parse_rule(text, self.features, self.label_names), origin=origin)
 
     def _with_body(self, rule: Rule, body: Body) -> Rule:
         return changed_rule(rule, body)
@@ -294,31 +296,50 @@ class RuleList(RuleModel[Rule]):
     def _says(self, rule: Rule) -> Any:
         return [(literal.label, literal.value) for literal in rule.head], rule.stop
 
-    def flip_search(self, grid: Grid, target: int) -> ListSearch:
-        """Return what the list knows about one of its labels, for the search for the smallest flip."""
-        return ListSearch(self, grid, target)
+    def _moved(self, rule: Rule) -> float:
+        return rule.tp + rule.fp
 
 
 def from_text(rule_list: RuleList, text: str) -> RuleList:
     """Return the list with its rules read from edited text, one per line, as `RuleList.format` prints them.
 
     A line that says what some rule of the old list says keeps that rule with its counts, its exact value and its
-    origin; any other line is a rule made by hand. Blank lines, and lines that start with ``#`` or ``(``, are skipped.
+    origin; any other line is a rule made by hand, and so is each further label behind ``always:``. Blank lines, and
+    lines that start with ``#`` or ``(``, are skipped.
     """
     known: dict[Any, list[Rule]] = {}
     for rule in rule_list.rules:
         known.setdefault(_meaning(rule, rule_list.features), []).append(rule)
-    rules = []
+
+    def kept(written: Rule) -> Rule:
+        same = known.get(_meaning(written, rule_list.features))
+        return _called(same.pop(0), written) if same else written
+
+    rules: list[Rule] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith(("#", "(")):
             continue
         try:
-            rule = parse_rule(line, rule_list.features, rule_list.label_names)
+            always = parse_constants(line, rule_list.label_names)
+            if always is None:
+                rules.append(kept(parse_rule(line, rule_list.features, rule_list.label_names)))
+            else:
+                rules += map(kept, _constants(rule_list, always))
         except ModelError as error:
             raise ModelError(f"line {number}: {error}") from error
-        same = known.get(_meaning(rule, rule_list.features))
-        rules.append(_called(same.pop(0), rule) if same else rule)
     return replace(rule_list, rules=tuple(rules))
+
+
+def _constants(rule_list: RuleList, labels: list[int]) -> list[Rule]:
+    """Rules that make labels present for everyone, with the heads that they have in the list where that is possible."""
+    heads = [[literal.label for literal in rule_list.rules[number].head] for number in rule_list.constants()]
+    left, made = list(labels), []
+    for head in [*heads, *([label] for label in labels)]:
+        if set(head) <= set(left):
+            for label in head:
+                left.remove(label)
+            made.append(Rule(tuple(Literal(label, 1) for label in head), origin="hand"))
+    return made
 
 
 def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:

@@ -24,7 +24,6 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
-from polyrule.model.cells import Grid
 from polyrule.model.flips import Flip, Search, smallest_flip
 from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.model_printing import format_model, html_model
@@ -44,8 +43,10 @@ class RuleModel(Generic[AnyRule]):
     """
 
     KIND: ClassVar[str]
+    RULE: ClassVar[type]
     FACTS: ClassVar[tuple[str, ...]]
     ALIKE: ClassVar[str]
+    SEARCH: ClassVar[type[Search]]
 
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
@@ -86,7 +87,7 @@ class RuleModel(Generic[AnyRule]):
     def format_rule(self, index: int, *, counts: bool = True, digits: int | None = None) -> str:
         """Return one rule as text."""
         rule: Any = self.rules[index]
-        return printing.format_rule(rule, self.features, self.label_names, counts=counts, digits=digits)
+        return printing.Formatter(self, digits).rule(rule, counts=counts)
 
     def constants(self) -> tuple[int, ...]:
         """Return the positions of the rules that are told in one line, as what they say holds for every example."""
@@ -184,9 +185,10 @@ class RuleModel(Generic[AnyRule]):
 
     def position(self, index: int) -> int:
         """Return the place, from 0, of a rule that may be counted from the end; refuse one that does not exist."""
-        if isinstance(index, bool) or not -len(self) <= index < len(self):
-            raise ModelError(f"there is no rule {index} in {self._noun} of {len(self)} rules")
-        return index % len(self)
+        whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if not whole or not -len(self) <= index < len(self):
+            raise ModelError(f"there is no rule {index!r} in {self._noun} of {len(self)} rules")
+        return int(index) % len(self)
 
     def replaced(self, index: int, *rules: AnyRule) -> Self:
         """Return the model with some rules, or none, in the place of the one at `index`."""
@@ -197,7 +199,14 @@ class RuleModel(Generic[AnyRule]):
         return replace(self, rules=tuple(rules))
 
     def _as_rule(self, rule: AnyRule | str, origin: Literal["edited", "hand"]) -> AnyRule:
-        """Return a rule; `origin` is how one that is given as text came into the model."""
+        if isinstance(rule, str):
+            return self._read(rule, origin)
+        if not isinstance(rule, self.RULE):
+            raise ModelError(f"a rule of {self._noun} is a {self.RULE.__name__}, or text, not a {type(rule).__name__}")
+        return rule
+
+    def _read(self, text: str, origin: Literal["edited", "hand"]) -> AnyRule:
+        """Return the rule that a text says; `origin` is how it came into the model."""
         raise NotImplementedError
 
     def _with_body(self, rule: AnyRule, body: Body) -> AnyRule:
@@ -230,18 +239,15 @@ class RuleModel(Generic[AnyRule]):
         model, table = fit_to(self, X)
         return model.chances_of(table)  # type: ignore[no-any-return]
 
-    def flip_search(self, grid: Grid, target: int) -> Search:
-        """Return what the model knows about one of its labels, for the search for the smallest flip."""
-        raise NotImplementedError
-
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
         """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
         rules: Sequence[Any] = self.rules
+        words = printing.Formatter(self, digits)
         return [
             {
                 "rule": number,
-                "head": printing.format_head(rule, self.label_names, digits),
-                "body": printing.format_conditions(rule, self.features, self.label_names, digits),
+                "head": words.head(rule),
+                "body": words.conditions(rule),
                 "labels": len(rule.head),
                 "conditions": size_of(rule.body),
                 **self._record(rule),
@@ -304,10 +310,7 @@ class RuleModel(Generic[AnyRule]):
         **options
             See `polyrule.model.exports.export`.
         """
-        exports: Any = import_module("polyrule.model.exports")
-        if language == "onnx" and not options:
-            return bytes(exports.export_onnx(self))
-        return str(exports.export(self, language, **options))
+        return import_module("polyrule.model.exports").export(self, language, **options)  # type: ignore[no-any-return]
 
     def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
         """Make an HTML report; it shows itself in a notebook, ``.save(path)`` writes a file.
@@ -335,7 +338,17 @@ class RuleModel(Generic[AnyRule]):
         unless none has any. What a model *loses* without a feature is another question: `importances` of
         `polyrule.evaluation` answers it.
         """
-        return importances_of(self)
+        moved = np.array([self._moved(rule) for rule in self.rules], dtype=np.float64)
+        moved = moved if moved.any() else np.ones(len(moved))
+        shares = np.zeros(len(self.features))
+        for rule, amount in zip(self.rules, moved, strict=True):
+            tested = used_features([rule])
+            shares[tested] += amount / max(1, len(tested))
+        return shares / total if (total := shares.sum()) else shares
+
+    def _moved(self, rule: AnyRule) -> float:
+        """Return how much a rule moved in training."""
+        raise NotImplementedError
 
 
 def is_pair(data: Any) -> bool:
@@ -360,20 +373,3 @@ def labelled(model: Any, data: Any, y: Any = None, name: str = "data") -> Datase
     if target.names != wanted:
         truth = arrange_labels(truth, target.names, wanted).check(name, "which is left out").Y
     return Dataset(to_table(data, model.features), truth, wanted, name=name)
-
-
-def importances_of(model: Any) -> Floats:
-    """Share of each feature; see `RuleModel.feature_importances_`."""
-    moved = np.array([_moved(model, rule) for rule in model.rules], dtype=np.float64)
-    moved = moved if moved.any() else np.ones(len(moved))
-    shares = np.zeros(len(model.features))
-    for rule, amount in zip(model.rules, moved, strict=True):
-        tested = used_features([rule])
-        shares[tested] += amount / max(1, len(tested))
-    return shares / total if (total := shares.sum()) else shares
-
-
-def _moved(model: Any, rule: Any) -> float:
-    if hasattr(rule.head[0], "weight"):
-        return float((rule.coverage or 0.0) * sum(abs(e.weight) * model.worth[e.label] for e in rule.head))
-    return float(sum(literal.tp + literal.fp for literal in rule.head))

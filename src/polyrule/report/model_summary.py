@@ -174,7 +174,7 @@ def _weighted(rule: WeightedRule) -> dict[str, Any]:
 def note_entry(model: Any, rule: EitherRule) -> dict[str, Any]:
     """What people said about a rule: `info["notes"]` of a model holds a name and a comment by what the rule says."""
     notes = model.info.get("notes")
-    found = notes.get(rule_text(rule, model.features, model.label_names)) if isinstance(notes, dict) else None
+    found = notes.get(rule_text(rule, model)) if isinstance(notes, dict) else None
     if not isinstance(found, dict):
         return {}
     said = {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}

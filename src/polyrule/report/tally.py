@@ -149,10 +149,8 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
     right, wrong = (np.zeros((rules, width), dtype=np.int64) for _ in range(2))
     for number, rule in enumerate(model.rules):
         mine = running & part.body(rule.body)
-        for condition in rule.body:
-            if isinstance(condition, LabelCondition):
-                label = condition.label
-                mine &= ~unset[label] & (present[label] if condition.value else ~present[label])
+        for test in model.label_tests[number]:
+            mine &= ~unset[test.label] & (present[test.label] if test.value else ~present[test.label])
         head = model.heads[number]
         labels = sorted(head)
         newly = mine & unset[labels]

@@ -13,7 +13,7 @@ from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
 from polyrule.model.conditions import fits
 from polyrule.model.files import Node
-from polyrule.model.printing import format_rule
+from polyrule.model.printing import Formatter
 from polyrule.model.rule import LabelCondition
 from polyrule.studio.jobs import Job
 
@@ -123,7 +123,7 @@ class _Watch:
         if (phase := getattr(progress, "phase", None)) is not None:
             event["phase"] = phase
         if rule is not None and self._is_plain(rule.body):
-            event["rule"] = format_rule(rule, self.train.features, self.train.label_names)
+            event["rule"] = Formatter(self.train).rule(rule)
         if getattr(progress, "bodies", 0):
             event["bodies"] = progress.bodies
         self.job.tell(**event)

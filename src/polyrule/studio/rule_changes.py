@@ -11,7 +11,7 @@ import numpy as np
 from polyrule.arrays import Floats, Words
 from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
-from polyrule.model.printing import format_condition
+from polyrule.model.printing import Formatter
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -47,7 +47,7 @@ def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[
         return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     def named(condition: Condition) -> str:
-        return format_condition(condition, model.features, model.label_names)
+        return Formatter(model).condition(condition)
 
     drop = [tried(body, named(condition)) for body, condition in _shorter(rule.body)]
     add = [tried(tidy((*rule.body, condition)), named(condition)) for condition in _sharper(bench, model, index)]

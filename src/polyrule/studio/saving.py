@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 
 from polyrule.data.labels import dense_labels
-from polyrule.kinds import export, export_onnx
+from polyrule.kinds import export
 from polyrule.model.files import dumps
 from polyrule.names import safe_cell
 from polyrule.report import build
@@ -35,7 +35,7 @@ def _predictions(session: Session) -> str:
     return stream.getvalue()
 
 
-def _code(language: str) -> Callable[[Session], str]:
+def _code(language: str) -> Callable[[Session], str | bytes]:
     return lambda session: export(session.finished(), language)
 
 
@@ -48,7 +48,7 @@ FILES: dict[str, tuple[str, Callable[[Session], str | bytes]]] = {
     "model.sql": ("application/sql", _code("sql")),
     "model.js": ("text/javascript", _code("javascript")),
     "model.c": ("text/x-c", _code("c")),
-    "model.onnx": ("application/octet-stream", lambda session: export_onnx(session.finished())),
+    "model.onnx": ("application/octet-stream", _code("onnx")),
     "script.py": ("text/x-python", lambda session: session.script()),
     "opened.json": (
         "application/json",

@@ -131,7 +131,7 @@ def said(model: Any, index: int) -> str:
 
 def text_of(rule: Rule | WeightedRule, model: Any) -> str:
     """Return what a rule says in the names of a model; it reads back as the same rule."""
-    return rule_text(rule, model.features, model.label_names)
+    return rule_text(rule, model)
 
 
 def split_texts(model: Any, index: int, label: int) -> tuple[str, str]:

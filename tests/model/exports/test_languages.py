@@ -306,6 +306,10 @@ def test_what_cannot_be_exported_is_refused():
         export(model, "cobol")
     with pytest.raises(OptionError, match="prefix must be letters"):
         export(model, "c", prefix="a b")
+    with pytest.raises(OptionError, match="prefix is no option of the export to python"):
+        export(model, "python", prefix="a")
+    with pytest.raises(OptionError, match="opset is no option of the export to onnx"):
+        model.export("onnx", opset=9)
     with pytest.raises(OptionError, match="must be a list"):
         export(model, "sql", keys="id")
     with pytest.raises(ModelError, match="SQL cannot express"):

@@ -15,17 +15,18 @@ from polyrule.errors import OptionError
 from polyrule.model.exports.graph import input_arrays
 from polyrule.model.narrowing import fit_to
 
-# Language -> ending of its files.
+# Language of source code -> ending of its files.
 LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
+OPTIONS = {"sql": ("table", "keys"), "c": ("prefix",)}
 
 
-def export(model: Any, language: str, **options: Any) -> str:
-    """Return source code that predicts as the model does.
+def export(model: Any, language: str, **options: Any) -> str | bytes:
+    """Return source code that predicts as the model does, or for "onnx" the bytes of a file.
 
     Parameters
     ----------
     model : RuleList, or another kind of model that can be stored
-    language : {"python", "sql", "javascript", "c"}
+    language : {"python", "sql", "javascript", "c", "onnx"}
     **options
         SQL takes `table` (name of the table to read, "data" by default) and `keys` (columns to pass through); C takes
         `prefix` (what all names in the code start with, "polyrule" by default).
@@ -41,9 +42,13 @@ def export(model: Any, language: str, **options: Any) -> str:
     >>> namespace["predict"]({"colours": 6})
     {'red': 1}
     """
-    if language not in LANGUAGES:
-        raise OptionError(f"no export to {language!r}; there is {', '.join(LANGUAGES)}")
-    return str(import_module(f"{__name__}.{language}").export(model, **options))
+    known = (*LANGUAGES, "onnx")
+    if language not in known:
+        raise OptionError(f"no export to {language!r}; there is {', '.join(known)}")
+    for name in options:
+        if name not in OPTIONS.get(language, ()):
+            raise OptionError(f"{name} is no option of the export to {language}")
+    return import_module(f"{__name__}.{language}").export(model, **options)  # type: ignore[no-any-return]
 
 
 def export_onnx(model: Any) -> bytes:

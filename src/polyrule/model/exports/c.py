@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import accumulate
 
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import C, constants, title, weighing
+from polyrule.model.exports.language import Language, constants, title
 from polyrule.model.exports.quoting import c_identifier, c_string
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+
+
+def _set_head(head: dict[int, int], stop: bool) -> list[str]:
+    """Set the labels of a head; a stop ends the list where that was news."""
+    sets = [f"fresh |= set_label(y, {label}, {value});" for label, value in head.items()]
+    return ["fresh = 0;", *sets, *(["if (fresh) return;"] if stop else [])]
+
+
+_C = Language(
+    *(" && ", " || ", "==", "!=", "1", "/* {} */", "if ({}) {{", ("}",), "  ", _set_head),
+    mark=";",
+    variable="x[{}]",
+)
 
 _HEADER = """/* TITLE C99, no dependencies.
 
@@ -61,7 +73,7 @@ def _list(model: RuleList, prefix: str) -> list[str]:
         "  (void)y;",
         "  (void)set_label;",
     ]
-    parts += C.rules(model, partial(_set_lines, model), "  ")
+    parts += _C.rules(model, "  ")
     defaults = ", ".join(map(str, model.defaults)) or "0"
     parts += [
         "  (void)fresh;",
@@ -85,7 +97,7 @@ def _ensemble(model: RuleEnsemble, prefix: str) -> list[str]:
         "  (void)x;",
     ]
     lines += [f"  s[{label}] = {float(start)!r};" for label, start in enumerate(model.intercepts)]
-    lines += C.rules(model, weighing(model, ";"), "  ")
+    lines += _C.rules(model, "  ")
     lines += ["}", "", f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]
     lines.append(f"  {prefix}_scores(x, s);")
     lines.append(f"  static const double cuts[] = {{{', '.join(map(repr, constants(model)['CUTS'])) or '0'}}};")
@@ -123,12 +135,6 @@ def _name_tables(model: RuleList | RuleEnsemble, prefix: str) -> list[str]:
 def _strings(name: str, texts: list[str], storage: str = "") -> str:
     rows = [f"  {c_string(text)}," for text in texts] or ["  NULL"]
     return "\n".join([f"{storage}const char *const {name}[] = {{", *rows, "};"])
-
-
-def _set_lines(model: RuleList, index: int) -> list[str]:
-    """Set the labels of a head; a stop ends the list where that was news."""
-    sets = [f"fresh |= set_label(y, {label}, {value});" for label, value in model.heads[index].items()]
-    return ["fresh = 0;", *sets, *(["if (fresh) return;"] if model.rules[index].stop else [])]
 
 
 def _choice_lines(model: RuleEnsemble) -> list[str]:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
+from polyrule.data.dates import MONTHS, WEEKDAYS
+from polyrule.data.table import Feature
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import (
-    JAVASCRIPT,
-    columns_of,
-    constants,
-    javascript_helpers,
-    javascript_read,
-    title,
-    weighing,
-)
+from polyrule.model.exports.language import Language, columns_of, constants, title
 from polyrule.model.exports.quoting import javascript_string
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -34,6 +27,49 @@ const polyrule = (() => {{
 _FOOTER = """\
 })();
 if (typeof module !== "undefined") module.exports = polyrule;
+"""
+
+
+def _set_head(head: dict[int, int], stop: bool) -> list[str]:
+    call = f"set(y, {json.dumps(list(head.items()))})"
+    return [f"if ({call}) return y;" if stop else f"{call};"]
+
+
+_JAVASCRIPT = Language(
+    *(" && ", " || ", "===", "!==", "true", "// {}", "if ({}) {{", ("}",), "  ", _set_head),
+    mark=";",
+    quoted=javascript_string,
+    among="[{names}].includes({x})",
+    outside="![{names}].includes({x})",
+)
+
+_READ = """
+  const read = (row, name) => {
+    if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
+    return row[name];
+  };
+  const number = (row, name) => {
+    const value = read(row, name);
+    return value === null || value === undefined ? NaN : Number(value);
+  };
+  const text = (row, name) => {
+    const value = read(row, name);
+    if (value === null || value === undefined || value !== value) return null;
+    return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+  };
+"""
+
+_READ_DATES = f"""\
+  // A text such as 2021-03-05, or a Date, of which the day in UTC counts.
+  const date = (row, name, part) => {{
+    const value = read(row, name);
+    if (value === null || value === undefined || value !== value) return part && part !== "year" ? null : NaN;
+    const day = new Date((value instanceof Date ? value.toISOString() : String(value).trim()).slice(0, 10));
+    if (part === "year") return day.getUTCFullYear();
+    if (part === "month") return {list(MONTHS)!r}[day.getUTCMonth()];
+    if (part === "weekday") return {list(WEEKDAYS)!r}[(day.getUTCDay() + 6) % 7];
+    return day.getTime() / 86400000;
+  }};
 """
 
 _LIST_HELPERS = """\
@@ -109,12 +145,12 @@ _SUMS = """  const scores = (row) => named(sums(row));
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    act: Callable[[int], list[str]]
+    dates = any(model.features[j].is_dated for j in used)
     if isinstance(model, RuleList):
-        run, state, start, act = "run", "y", f"new Array({len(model.label_names)}).fill(null)", partial(_setting, model)
+        run, state, start = "run", "y", f"new Array({len(model.label_names)}).fill(null)"
         sums, helpers, ending = "", _LIST_HELPERS, _LIST
     else:
-        run, state, start, act = "sums", "s", repr(list(map(float, model.intercepts))), weighing(model, ";")
+        run, state, start = "sums", "s", repr(list(map(float, model.intercepts)))
         sums, helpers, ending = "; scores(row) returns the sums behind it", _SUM_HELPERS, _SUMS
         ending = (_BEST[model.decision.kind] + _SETS if model.decision.uses_sets else _CUTS) + ending
     lines = [
@@ -122,11 +158,11 @@ def export(model: RuleList | RuleEnsemble) -> str:
         _name_array("FEATURES", columns_of(model.features, used)),
         _name_array("LABELS", model.label_names),
         *(f"  const {name} = {json.dumps(value)};" for name, value in constants(model).items()),
-        javascript_helpers(model.features, used) + helpers,
+        _READ + (_READ_DATES if dates else "") + helpers,
         f"  const {run} = (row) => {{",
         f"    const {state} = {start};",
-        *(f"    const x{j} = {javascript_read(model.features[j])};" for j in used),
-        *JAVASCRIPT.rules(model, act, "    "),
+        *(f"    const x{j} = {_read(model.features[j])};" for j in used),
+        *_JAVASCRIPT.rules(model, "    "),
         f"    return {state};",
         "  };",
         ending + _FOOTER,
@@ -134,9 +170,12 @@ def export(model: RuleList | RuleEnsemble) -> str:
     return "\n".join(lines)
 
 
-def _setting(model: RuleList, index: int) -> list[str]:
-    call = f"set(y, {json.dumps(list(model.heads[index].items()))})"
-    return [f"if ({call}) return y;" if model.rules[index].stop else f"{call};"]
+def _read(feature: Feature) -> str:
+    """Return the expression that reads a feature from a row."""
+    name = javascript_string(feature.column)
+    if feature.is_dated:
+        return f"date(row, {name}, {javascript_string(feature.part)})"
+    return f"{'text' if feature.has_categories else 'number'}(row, {name})"
 
 
 def _name_array(variable: str, names: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
-from polyrule.model.exports.condition_code import title
 from polyrule.model.exports.graph import Graph
+from polyrule.model.exports.language import title
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_ensemble import RuleEnsemble

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
+from polyrule.data.dates import MONTHS, WEEKDAYS
+from polyrule.data.table import Feature
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import (
-    PYTHON,
-    columns_of,
-    constants,
-    python_helpers,
-    python_read,
-    title,
-    weighing,
-)
+from polyrule.model.exports.language import Language, columns_of, constants, title
 from polyrule.model.exports.quoting import python_string
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -25,6 +18,47 @@ _HEADER = '''"""{title} Needs nothing but Python.
 predict(row) takes a mapping from feature name to value (None or NaN where it is missing) and returns a dict from label
 to 0 or 1{sums}. All names in FEATURES must be there; others are ignored.
 """
+'''
+
+
+def _set_head(head: dict[int, int], stop: bool) -> list[str]:
+    call = f"_set(y, {tuple(head.items())!r})"
+    return [f"if {call}: return y" if stop else call]
+
+
+_PYTHON = Language(
+    *(" and ", " or ", "==", "!=", "True", "# {}", "if {}:", (), "    ", _set_head),
+    unicode=True,
+    quoted=python_string,
+    among="{x} in [{names}]",
+    outside="{x} not in [{names}]",
+)
+
+_READ = """
+def _number(value):
+    return float("nan") if value is None else float(value)
+
+
+def _text(value):
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return None if value != value else repr(int(value)) if value == int(value) else repr(float(value))
+    return str(value)
+"""
+
+_READ_DATES = f'''
+
+def _date(value, part):
+    """Days since 1970-01-01 of a date or of a text such as 2021-03-05, or a part of the date."""
+    if value is None or value != value:
+        return float("nan") if part in ("", "year") else None
+    day = datetime.date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else value
+    if part == "weekday":
+        return {WEEKDAYS!r}[day.weekday()]
+    if part == "month":
+        return {MONTHS!r}[day.month - 1]
+    return float(day.year if part else datetime.date(day.year, day.month, day.day).toordinal() - 719163)
 '''
 
 _LIST_HELPERS = """
@@ -98,12 +132,12 @@ def _best(totals):
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a module: ``predict(row)``, of an ensemble ``scores(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
-    act: Callable[[int], list[str]]
+    dates = any(model.features[j].is_dated for j in used)
     if isinstance(model, RuleList):
-        run, state, start, act = "_run", "y", f"[None] * {len(model.label_names)}", partial(_setting, model)
+        run, state, start = "_run", "y", f"[None] * {len(model.label_names)}"
         sums, helpers, ending = "", _LIST_HELPERS, _LIST
     else:
-        run, state, start, act = "_sums", "s", repr(list(map(float, model.intercepts))), weighing(model)
+        run, state, start = "_sums", "s", repr(list(map(float, model.intercepts)))
         sums, helpers, ending = "; scores(row) returns the sums behind it", "", _SCORES
         ending += _SETS + _BEST[model.decision.kind] if model.decision.uses_sets else _CUTS
     lines = [
@@ -111,12 +145,12 @@ def export(model: RuleList | RuleEnsemble) -> str:
         _name_tuple("FEATURES", columns_of(model.features, used)),
         _name_tuple("LABELS", model.label_names),
         *(f"_{name} = {value!r}" for name, value in constants(model).items()),
-        python_helpers(model.features, used) + helpers,
+        ("\nimport datetime\n\n" + _READ + _READ_DATES if dates else _READ) + helpers,
         "",
         f"def {run}(row):",
         f"    {state} = {start}",
-        *(f"    x{j} = {python_read(model.features[j])}" for j in used),
-        *PYTHON.rules(model, act, "    "),
+        *(f"    x{j} = {_read(model.features[j])}" for j in used),
+        *_PYTHON.rules(model, "    "),
         f"    return {state}",
         "",
         ending,
@@ -124,9 +158,12 @@ def export(model: RuleList | RuleEnsemble) -> str:
     return "\n".join(lines)
 
 
-def _setting(model: RuleList, index: int) -> list[str]:
-    call = f"_set(y, {tuple(model.heads[index].items())!r})"
-    return [f"if {call}: return y" if model.rules[index].stop else call]
+def _read(feature: Feature) -> str:
+    """Return the expression that reads a feature from a row."""
+    value = f"row[{python_string(feature.column)}]"
+    if feature.is_dated:
+        return f"_date({value}, {python_string(feature.part)})"
+    return f"{'_text' if feature.has_categories else '_number'}({value})"
 
 
 def _name_tuple(variable: str, names: Sequence[str]) -> str:

@@ -14,14 +14,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from polyrule.data.dates import MONTHS, WEEKDAYS, format_date
+from polyrule.data.table import Feature
 from polyrule.errors import OptionError
+from polyrule.model.conditions import accepted
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.condition_code import sql_read, sql_test, title
-from polyrule.model.exports.quoting import rule_comment, sql_name, sql_number
+from polyrule.model.exports.language import enough, title
+from polyrule.model.exports.quoting import rule_comment, sql_name, sql_number, sql_string
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition
+from polyrule.model.rule import (
+    Condition,
+    GroupCondition,
+    InputCondition,
+    LabelCondition,
+    MissingCondition,
+    NumericCondition,
+)
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+
+_BOOLEAN = ("False", "True")
 
 
 def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -> str:
@@ -49,7 +61,7 @@ def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[s
     parts, labels, source = _list(model) if isinstance(model, RuleList) else _ensemble(model, numbered)
     # With an alias, a missing column is an error in every engine.
     columns = [f"t.{sql_name(key)} AS {short}" for key, short in zip(keys, numbered, strict=True)]
-    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
+    columns += [f"{_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
     first = f"input AS (\n{_select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"
     chosen = [f"{short} AS {sql_name(key)}" for key, short in zip(keys, numbered, strict=True)]
     chosen += [f"{value} AS {sql_name(name)}" for value, name in zip(labels, model.label_names, strict=True)]
@@ -59,6 +71,59 @@ def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[s
 def _select(columns: list[str], source: str) -> str:
     """One SELECT, a column per line."""
     return "SELECT\n  " + ",\n  ".join(columns) + f"\nFROM {source}"
+
+
+def _read(feature: Feature) -> str:
+    """Return the expression that reads one feature from the table: a double, or text; a date is text, too."""
+    column = f"t.{sql_name(feature.column)}"
+    if feature.is_dated:
+        return _date(f"SUBSTR(CAST({column} AS TEXT), 1, 10)", feature.part)
+    if not feature.has_categories:
+        return f"NULLIF(CAST({column} AS DOUBLE PRECISION), 'NaN')"
+    if feature.categories != _BOOLEAN:
+        return f"CAST({column} AS TEXT)"
+    cases = "WHEN 'true' THEN 'True' WHEN '1' THEN 'True' WHEN 'false' THEN 'False' WHEN '0' THEN 'False'"
+    return f"CASE LOWER(CAST({column} AS TEXT)) {cases} END"
+
+
+def _date(day: str, part: str) -> str:
+    """Return a part of a date written as 2021-03-05; engines share no functions for dates, but these they do."""
+    if not part:
+        return day
+    year, month, number = (f"CAST(SUBSTR({day}, {a}, {n}) AS INTEGER)" for a, n in ((1, 4), (6, 2), (9, 2)))
+    if part == "year":
+        return f"CAST({year} AS DOUBLE PRECISION)"
+    if part == "month":
+        return f"CASE {month} {' '.join(f'WHEN {k} THEN {sql_string(name)}' for k, name in enumerate(MONTHS, 1))} END"
+    # Sakamoto's congruence: January and February count to the year before; % leaves whole numbers to divide.
+    shifts = " ".join(f"WHEN {k} THEN {shift}" for k, shift in enumerate((0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4), 1))
+    y = f"({year} - CASE WHEN {month} < 3 THEN 1 ELSE 0 END)"
+    leaps = f"({y} - {y} % 4) / 4 - ({y} - {y} % 100) / 100 + ({y} - {y} % 400) / 400"
+    place = f"CAST({y} + {leaps} + CASE {month} {shifts} END + {number} AS INTEGER) % 7"
+    names = " ".join(f"WHEN {k} THEN {sql_string(WEEKDAYS[k - 1])}" for k in range(7))  # 0 is Sunday
+    return f"CASE {place} {names} END"
+
+
+def _test(condition: InputCondition, features: Sequence[Feature]) -> str:
+    """Return a condition as an expression of SQL, where NULL is missing."""
+    if isinstance(condition, GroupCondition):
+        members = [_test(member, features) for member in condition.members]
+        if condition.least > 1:
+            members = [f"CASE WHEN {member} THEN 1 ELSE 0 END" for member in members]
+        return enough(condition, members, " OR ")
+    x, feature = f"x{condition.feature}", features[condition.feature]
+    every = ", ".join(map(sql_string, feature.categories)) or "NULL"
+    match condition:
+        case NumericCondition(_, op, threshold) if feature.kind == "date":
+            return f"{x} {op} {sql_string(format_date(threshold))}"
+        case NumericCondition(_, op, threshold) if not feature.has_categories:
+            return f"{x} {op} {sql_number(threshold)}"
+        case MissingCondition(_, missing) if not feature.has_categories:
+            return f"{x} IS {'' if missing else 'NOT '}NULL"
+        case MissingCondition(_, True):
+            return f"CASE WHEN {x} IN ({every}) THEN 0 ELSE 1 END = 1"
+    names = [sql_string(feature.categories[code]) for code in accepted(condition, feature)] or ["NULL"]
+    return f"{x} = {names[0]}" if len(names) == 1 else f"{x} IN ({', '.join(names)})"
 
 
 def _list(model: RuleList) -> tuple[list[str], list[str], str]:
@@ -84,9 +149,8 @@ class _Plan:
 
     def _levels(self) -> list[list[int]]:
         depth: list[int] = []
-        for number, rule in enumerate(self.model.rules):
-            read = [c.label for c in rule.body if isinstance(c, LabelCondition)]
-            needed = [depth[writer] for label in read for writer in self.writers[label] if writer < number]
+        for number, tests in enumerate(self.model.label_tests):
+            needed = [depth[writer] for test in tests for writer in self.writers[test.label] if writer < number]
             depth.append(max(needed, default=-1) + 1)
         return [[n for n, d in enumerate(depth) if d == level] for level in range(max(depth, default=-1) + 1)]
 
@@ -95,7 +159,7 @@ class _Plan:
 
     def _test(self, condition: Condition, number: int) -> str:
         if not isinstance(condition, LabelCondition):
-            return sql_test(condition, self.model.features)
+            return _test(condition, self.model.features)
         writers = [writer for writer in self.writers[condition.label] if writer < number]
         return f"{self._first_writer(condition.label, writers, '-1')} = {condition.value}"
 
@@ -129,7 +193,7 @@ def _distinct(lists: list[list[int]]) -> list[list[int]]:
 def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str], str]:
     """Return the same of an ensemble."""
     decision, labels = model.decision, []
-    tests = [[sql_test(c, model.features) for c in rule.body] for rule in model.rules]  # type: ignore[arg-type]
+    tests = [[_test(c, model.features) for c in rule.body] for rule in model.rules]  # type: ignore[arg-type]
     fired = ["*", *(_rule_column(model, index, mine) for index, mine in enumerate(tests))]
     parts, source = [f"fired AS (\n{_select(fired, 'input')}\n)"], "fired"
     if decision.uses_sets:

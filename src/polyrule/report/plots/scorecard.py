@@ -13,7 +13,7 @@ from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.model.conditions import tidy, without_implied_dates
-from polyrule.model.printing import format_body, format_weight
+from polyrule.model.printing import Formatter, format_weight
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
@@ -121,5 +121,5 @@ def _right(literal: Any) -> float:
 
 def _body(rule: Any, model: Any) -> str:
     body = without_implied_dates(tidy(rule.body), model.features)
-    text = format_body(body, model.features, model.label_names)
+    text = Formatter(model).body(body)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
