@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from polyrule.errors import OptionError
 from polyrule.evaluation.experiment import Results, RowStore, StoreError, parse_spec, run_experiment
 from polyrule.evaluation.experiment.one_run import plan_runs
 
@@ -91,6 +92,12 @@ def test_only_selects_runs(tmp_path, experiment_text):
     results = Results.load(spec, tmp_path / "out")
     assert [(row["data"], row["learner"]) for row in results.rows] == [("d1", "Good")]
     assert results.missing == 3
+
+
+def test_fewer_than_one_worker_is_refused(tmp_path, experiment_text):
+    for workers in (0, -1):  # the latter waited for ever
+        with pytest.raises(OptionError, match="workers must be at least 1"):
+            run_experiment(parse_spec(experiment_text(["Good"])), tmp_path / "out", workers=workers)
 
 
 def start(spec_file, output, **environment):
