@@ -15,7 +15,7 @@ from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.experiment.results import Results, best_of
 from polyrule.evaluation.experiment.spec import ComparisonSpec, slug
-from polyrule.evaluation.scores import LOWER_IS_BETTER, measure_words
+from polyrule.evaluation.scores import LOWER_IS_BETTER, conventions, measure_words
 from polyrule.evaluation.statistics import Interval, LearnerComparison
 
 
@@ -158,7 +158,7 @@ def score_table(results: Results, measure: str) -> ResultTable:
             for learner, value in zip(results.learners, values, strict=True)
         ]
         columns[data] = _best_in_bold(values, texts, measure)
-    notes = [_zero_words(results)]
+    notes = [f"{conventions(**results.spec.scores)}."]
     if results.spec.split.kind == "folds":
         notes.append("± is half of the 95% interval over folds, corrected for the overlap of the training parts.")
     return _side_by_side(measure, words(measure), results.learners, columns, notes)
@@ -275,16 +275,6 @@ def heads(results: Results, data: str, learner: str) -> tuple[str, str]:
     if rules is None or multi is None or literals is None or not rules.mean:
         return "", ""
     return f"{100 * multi.mean / rules.mean:.2f}", f"{literals.mean / rules.mean:.2f}"
-
-
-def _zero_words(results: Results) -> str:
-    options = results.spec.scores
-    text = f"0/0 counts {options.get('zero_division', 0):g}"
-    if "empty_label" in options:
-        text += f"; a label neither present nor predicted anywhere counts {options['empty_label']:g}"
-    if "empty_example" in options:
-        text += f"; an example without labels that is given none counts {options['empty_example']:g}"
-    return text + "."
 
 
 def _failure(results: Results, data: str, learner: str) -> str:
