@@ -103,7 +103,7 @@ def test_hamming_heads_of_labels_that_are_partly_set(labels: int, size: int | No
     Rows are searched in stretches of every length at once: the reference takes nearly all the time.
     """
     rng = np.random.default_rng([labels, weighted])
-    rows = 16
+    rows = 12
     values = np.stack([rng.normal(size=rows), rng.integers(0, 4, rows)], axis=1)
     truth = (rng.random((rows, labels)) < rng.choice([0.2, 0.5, 0.8], labels)).astype(np.uint8)
     weights = rng.integers(1, 4, rows).astype(np.int64) if weighted else np.ones(rows, np.int64)
