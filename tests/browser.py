@@ -58,17 +58,19 @@ def shared_window(browser: Any) -> Iterator[Any]:
 def windows(shared: Any, listeners: dict[str, Callable[[Any], Any]]) -> Iterator[Callable[..., Any]]:
     """Yield what opens windows, whose events go to `listeners`; in the end nothing is left of what they show."""
     own: list[Any] = []
-    taken = False
+    taken = changed = False
 
     def opened(**options: Any) -> Any:
-        nonlocal taken
+        nonlocal taken, changed
         page = shared
-        if options or taken:  # unlike others, or the second of a test
+        if taken or not options.keys() <= {"viewport", "color_scheme"}:  # the second of a test, or unlike others
             own.append(shared.context.browser.new_context(**({"viewport": SIZE} | options)))
             page = own[-1].new_page()
         else:
-            taken = True
+            taken, changed = True, bool(options)
             page.mouse.move(0, 0)
+            if changed:
+                _set(page, **options)
         for event, listener in listeners.items():
             page.on(event, listener)
         return page
@@ -81,3 +83,10 @@ def windows(shared: Any, listeners: dict[str, Callable[[Any], Any]]) -> Iterator
         for event, listener in listeners.items():
             shared.remove_listener(event, listener)
         shared.goto("about:blank")
+    if changed:
+        _set(shared)
+
+
+def _set(page: Any, viewport: dict[str, int] = SIZE, color_scheme: str = "light") -> None:
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=color_scheme)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,12 @@ ROOT = Path(__file__).resolve().parent.parent
 def pytest_configure(config: pytest.Config) -> None:
     # scikit-learn 1.6 parametrizes its checks with a generator, of which pytest 9 warns
     config.addinivalue_line("filterwarnings", "ignore:Passing a non-Collection iterable to parametrize")
+
+
+def pytest_collection_finish() -> None:
+    # What is there now stays: else every full collection of garbage walks over all modules and thousands of tests again
+    gc.collect()
+    gc.freeze()
 
 
 def _benchmark_root() -> Path | None:

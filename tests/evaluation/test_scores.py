@@ -77,6 +77,7 @@ def test_empty_label_and_empty_example():
     assert published.exact("micro_f1") == score(truth, predicted).exact("micro_f1")
     assert score(truth, predicted, empty_example=1).exact("example_f1") == Fraction(2, 3)
     assert "never present nor predicted counts 1" in published.text()
+    assert "(0/0 counts 0.1)" in score([[1]], [[1]], zero_division=0.1).text()
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])

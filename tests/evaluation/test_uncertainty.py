@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.data import Dataset, Table
 from polyrule.datasets import load
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError
 from polyrule.evaluation import MEASURES, importances, resample_scores, score, simple_predictions, stability
 from polyrule.evaluation.baseline import frequent_label_set
 from polyrule.evaluation.resampling import draw
@@ -57,6 +58,32 @@ def test_without_resamples_or_predictions_there_is_no_interval(predictions, resa
     truth = np.ones((3, 1), dtype=np.uint8)
     with pytest.raises(OptionError, match="one of each is the least"):
         resample_scores(truth, [truth] * predictions, resamples)
+
+
+def test_labels_of_another_form_are_the_same_labels_and_of_another_shape_are_refused():
+    model = random_model(5, rules=4)
+    data = random_data(model, 30, 1)
+    truth = np.array(data.Y)
+    truth[::7, 0] = 2
+    with_nan, sparse = np.where(truth == 2, np.nan, truth), sp.csr_array(truth)
+    predicted = model.predict(data.X)
+    for same in (with_nan, sparse, truth.tolist()):
+        assert importances(model, data.X, same).score == importances(model, data.X, truth).score
+        found, expected = (resample_scores(one, [predicted], 5).values["micro_f1"] for one in (same, truth))
+        assert found.tolist() == expected.tolist()
+    for other in (truth[:5], np.repeat(truth, 2, axis=0), truth[:, :1]):
+        with pytest.raises(DataError, match=r"truth has shape .*: it must have 30 examples and"):
+            importances(model, data.X, other)
+        with pytest.raises(DataError, match="a prediction has shape"):
+            resample_scores(truth, [np.minimum(other, 1)])
+    with pytest.raises(DataError, match=r"truth may hold only 0 \(absent\), 1 \(present\) and 2 \(unknown\), found 3"):
+        importances(model, data.X, truth + 1)
+    with pytest.raises(DataError, match="may hold only 0"):
+        resample_scores(truth, [truth])
+    with pytest.raises(DataError, match="30 examples to learn from have labels of 5"):
+        simple_predictions(data.X, truth[:5], data.X)
+    with pytest.raises(OptionError, match="resamples must be at least 1, got 0"):
+        stability(model, data, resamples=0)
 
 
 def test_a_difference_that_resampling_does_not_show_is_level():

@@ -22,7 +22,7 @@ LONG = {
     "blanks after not": f"not{' ' * LENGTH}B <- num > 1",
     "blanks before an open bracket": f"A <- num > 1{' ' * LENGTH}(TP 1, FP 0",
     "counts": "A <- x" + "(TP " * LENGTH,
-    "false positives": "A <- x (TP " + ", FP " * LENGTH,
+    "false positives": "A <- x (TP " + ", FP " * (LENGTH // 5),  # each of these is a part of the rule
     "marks": "A <- x" + "[" * LENGTH,
     "closed marks": "A <- x" + "[]" * LENGTH + "(",
     "escaped quotes": 'A <- "' + '\\"' * LENGTH,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 import sklearn
-from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
@@ -25,6 +24,7 @@ from polyrule.ensemble.tuning import Evidence, choose
 from polyrule.ensemble.weights import loss
 from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.teacher.ridge import blas
 
 # Share of the cross-validated log loss that shorter heads may cost.
 _NEXT_TO_NOTHING = 0.02
@@ -103,7 +103,7 @@ def learn(
         return part
 
     # One BLAS thread: splitting a product over several would change its last digits with their number.
-    with threadpool_limits(1, user_api="blas"), control.heeding_interrupts():
+    with blas().limit(limits=1), control.heeding_interrupts():
         if at_once == 1:  # in this thread, which is the one that an interrupt reaches
             parts = [make(number) for number in range(models)]
         else:
@@ -195,7 +195,7 @@ def _assemble(
 
 def versions() -> dict[str, str]:
     """What the teacher's estimates, and the last digits of weights, depend on."""
-    kernels = {str(pool.get("architecture", "")) for pool in threadpool_info() if pool["user_api"] == "blas"}
+    kernels = {str(pool.get("architecture", "")) for pool in blas().info()}
     return {
         "numpy": np.__version__,
         "scipy": scipy.__version__,

@@ -208,6 +208,8 @@ def simple_predictions(train: Table, truth: Bytes, test: Table) -> dict[str, Byt
     >>> found["label set"].tolist(), found["one rule per label"].tolist()
     ([[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [1, 0]])
     """
+    if len(train) != len(truth):
+        raise DataError(f"{len(train)} examples to learn from have labels of {len(truth)}")
     present = truth == 1
     majority = (2 * present.sum(axis=0) > (truth != UNKNOWN).sum(axis=0)).astype(np.uint8)
     return {

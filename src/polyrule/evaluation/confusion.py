@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Bytes, Ints
 from polyrule.data.columns import is_missing
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
@@ -116,6 +116,18 @@ def known_labels(Y: Any, name: str = "Y_true") -> tuple[sp.csr_array, sp.csr_arr
     unknown = labels.copy()
     unknown.data, labels.data = missing, np.where(missing, 0, labels.data)
     return _zeros_and_ones(labels, name), _zeros_and_ones(unknown, name)
+
+
+def coded_labels(Y: Any, name: str, shape: tuple[int, int] | None = None) -> Bytes:
+    """Return true labels as 0, 1, and 2 where one is unknown, which may be given as NaN, None or 2."""
+    labels = _stored_labels(Y, name)
+    if shape is not None and labels.shape != shape:
+        raise DataError(f"{name} has shape {labels.shape}: it must have {shape[0]} examples and {shape[1]} labels")
+    labels.data = np.where(np.isnan(labels.data), UNKNOWN, labels.data)
+    wrong = labels.data[~np.isin(labels.data, (0, 1, UNKNOWN))]
+    if wrong.size:
+        raise DataError(f"{name} may hold only 0 (absent), 1 (present) and 2 (unknown), found {wrong[0]}")
+    return np.asarray(labels.toarray(), dtype=np.uint8)
 
 
 def label_matrix(Y: Any, name: str) -> sp.csr_array:

@@ -1,13 +1,10 @@
-"""Cross-validation of any estimator on a data set, with honest intervals.
-
-Also the parts that it is made of: rows taken together, and folds.
-"""
+"""Cross-validation of any estimator on a data set, with honest intervals."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -141,4 +138,4 @@ def pool_scores(parts: tuple[Scores, ...]) -> Scores:
         example_groups=np.concatenate([part.counts.example_groups for part in parts]),
         known=np.sum([part.counts.tp + part.counts.fp + part.counts.fn + part.counts.tn for part in parts], axis=0),
     )
-    return Scores(counts, first.label_names, first.zero_division, first.empty_label, first.empty_example)
+    return replace(first, counts=counts)

@@ -15,7 +15,9 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
 from polyrule.data.table import Table
+from polyrule.errors import OptionError
 from polyrule.estimators.from_model import learner_of
+from polyrule.evaluation.confusion import coded_labels
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
@@ -102,8 +104,8 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
         What is taken apart.
     table : Table
         With the model's features.
-    truth : array of 0/1, shape (examples, labels)
-        The true labels; 2 where one is unknown.
+    truth : array-like or sparse matrix of 0/1, shape (examples, labels)
+        The true labels; 2 or NaN where one is unknown.
     seed : int
         Of the shuffles and resamples.
 
@@ -117,7 +119,7 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     ([1.0, 0.0], ['x0'])
     """
     used = used_features(model.rules)
-    truth = np.asarray(truth, dtype=np.uint8)
+    truth = coded_labels(truth, "truth", (len(table), len(model.label_names)))
     rows = _rows(len(table), (len(model.rules) + SHUFFLES * len(used) + 1) * truth.shape[1])
     fitted, table = fit_to(model, table)
     small, inside = narrow(fitted), used_features(fitted.rules)
@@ -291,6 +293,8 @@ def stability(
     >>> found.features, found.rules
     ({'x0': 1.0}, (1.0,))
     """
+    if resamples < 1:
+        raise OptionError(f"resamples must be at least 1, got {resamples}")
     model = getattr(estimator, "model_", estimator)
     learner = clone(estimator) if estimator is not model else learner_of(model)
     if "callback" in learner.get_params():

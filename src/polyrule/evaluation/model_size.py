@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
-from polyrule.model.rule import size_of
+from polyrule.model.rule import LabelCondition, size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _rules_with_heads(model: Any) -> ModelSize | None:
         conditions=sum(map(size_of, bodies)),
         multi_label_rules=sum(len(head) > 1 for head in heads),
         head_literals=sum(len(head) for head in heads),
-        label_conditions=sum(type(condition).__name__ == "LabelCondition" for body in bodies for condition in body),
+        label_conditions=sum(isinstance(condition, LabelCondition) for body in bodies for condition in body),
     )
 
 

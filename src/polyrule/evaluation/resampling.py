@@ -10,7 +10,8 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError
+from polyrule.evaluation.confusion import coded_labels, label_matrix
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
 
 _BLOCK = 50
@@ -39,9 +40,9 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
 
     Parameters
     ----------
-    truth : array of 0/1, shape (examples, labels)
-        The true labels; 2 where one is unknown.
-    predictions : sequence of arrays of the same shape
+    truth : array-like or sparse matrix of 0/1, shape (examples, labels)
+        The true labels; 2 or NaN where one is unknown.
+    predictions : sequence of matrices of the same shape
         One per model.
     resamples : int
         How many to draw.
@@ -57,13 +58,13 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     """
     if resamples < 1 or not len(predictions):
         raise OptionError(f"{resamples} resamples of {len(predictions)} predictions: one of each is the least")
-    known = np.asarray(truth) != UNKNOWN
-    truth = np.where(known, truth, 0).astype(np.float64)
+    codes = coded_labels(truth, "truth")
+    known = codes != UNKNOWN
+    present = np.where(known, codes, 0).astype(np.float64)
+    said = [known * _dense(given, codes.shape) for given in predictions]
     blocks: list[list[dict[str, Floats]]] = []
-    for weights in draw(len(truth), resamples, seed):
-        blocks.append(
-            [_scores(weights, truth, known * np.asarray(given, dtype=np.float64), known) for given in predictions]
-        )
+    for weights in draw(len(codes), resamples, seed):
+        blocks.append([_scores(weights, present, predicted, known) for predicted in said])
     names = blocks[0][0].keys()
     return ResampledScores(
         {
@@ -71,6 +72,13 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
             for name in names
         }
     )
+
+
+def _dense(predicted: Any, shape: tuple[int, int]) -> Floats:
+    labels = label_matrix(predicted, "a prediction")
+    if labels.shape != shape:
+        raise DataError(f"a prediction has shape {labels.shape}, but the truth has shape {shape}")
+    return np.asarray(labels.toarray(), dtype=np.float64)
 
 
 def draw(examples: int, resamples: int, seed: int) -> Iterator[Floats]:

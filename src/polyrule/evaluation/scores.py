@@ -131,7 +131,7 @@ class Scores:
                 ["", *map(measure_words, RATIOS)],
                 [[average, *(f"{self[f'{average}_{ratio}']:.4f}" for ratio in RATIOS)] for average in AVERAGES],
             ),
-            self._conventions(),
+            f"({conventions(self.zero_division, self.empty_label, self.empty_example)})",
         ]
         if per_label:
             columns = self.per_label()
@@ -148,14 +148,6 @@ class Scores:
     def __repr__(self) -> str:
         shown = ", ".join(f"{measure_words(name)} {self[name]:.4f}" for name in _SHOWN)
         return f"Scores({self.counts.examples} examples, {self.counts.labels} labels: {shown})"
-
-    def _conventions(self) -> str:
-        words = [f"0/0 counts {self.zero_division}"]
-        if self.empty_label is not None:
-            words.append(f"a label never present nor predicted counts {self.empty_label}")
-        if self.empty_example is not None:
-            words.append(f"an example without labels that is given none counts {self.empty_example}")
-        return f"({'; '.join(words)})"
 
     @cached_property
     def _exact(self) -> dict[str, Fraction]:
@@ -189,6 +181,20 @@ class Scores:
             return empty
         numerator, denominator = PARTS[ratio](tp, predicted, present)
         return Fraction(numerator, denominator) if denominator else self.zero_division
+
+
+def conventions(zero_division: Any = 0, empty_label: Any = None, empty_example: Any = None) -> str:
+    """Say how what is undefined is counted.
+
+    >>> conventions(0.1, empty_label=1)
+    '0/0 counts 0.1; a label never present nor predicted counts 1'
+    """
+    words = [f"0/0 counts {float(zero_division):g}"]
+    if empty_label is not None:
+        words.append(f"a label never present nor predicted counts {float(empty_label):g}")
+    if empty_example is not None:
+        words.append(f"an example without labels that is given none counts {float(empty_example):g}")
+    return "; ".join(words)
 
 
 def score(

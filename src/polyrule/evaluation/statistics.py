@@ -136,6 +136,11 @@ class LearnerComparison:
         """Mean rank of every learner."""
         return np.asarray(self.ranks.mean(axis=0))
 
+    @property
+    def order(self) -> list[int]:
+        """Positions of the learners, best first by average rank."""
+        return [int(place) for place in np.argsort(self.average_ranks, kind="stable")]
+
     def means(self, level: float = 0.95, within: tuple[float, float] | None = None) -> list[Interval]:
         """Mean score of every learner over the data sets, with its interval, cut to what the score can be."""
         return [mean_interval(column, level, within=within) for column in self.scores.T]
@@ -174,7 +179,7 @@ class LearnerComparison:
 
     def groups(self) -> list[tuple[str, ...]]:
         """Largest sets of learners whose average ranks lie within the critical difference, best first."""
-        order = np.argsort(self.average_ranks, kind="stable")
+        order = self.order
         ranks = self.average_ranks[order]
         reach = self.critical_difference
         found: list[tuple[int, int]] = []
@@ -194,8 +199,7 @@ class LearnerComparison:
 
     def frame(self) -> Any:
         """Return a row per learner, best first: mean score with its interval and average rank."""
-        order = np.argsort(self.average_ranks, kind="stable")
-        means = self.means()
+        order, means = self.order, self.means()
         return make_frame(
             {
                 "learner": [self.learners[index] for index in order],
@@ -222,7 +226,7 @@ class LearnerComparison:
 
     def text(self) -> str:
         """Lay out ranks, means and the tests' verdicts."""
-        order, means = np.argsort(self.average_ranks, kind="stable"), self.means()
+        order, means = self.order, self.means()
         rows = [[self.learners[i], f"{self.average_ranks[i]:.2f}", str(means[i])] for i in order]
         lines = [text_table([self.measure, "average rank", "mean [95% interval]"], rows)]
         try:

@@ -15,7 +15,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.examples import by_content, unscaled
@@ -46,6 +45,7 @@ from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
+from polyrule.teacher.ridge import blas
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
 _LONGEST_LIST = 50, 1000  # rules that are grown, of very many and of few examples and labels
@@ -91,7 +91,7 @@ class Composition:
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
         # Threads of BLAS would wait for each other, and the last digits of products would change with their number.
-        with threadpool_limits(1, user_api="blas"):
+        with blas().limit(limits=1):
             self.clock = Clock(self.learner.separating.time_limit)
             return self.taught()._learned()
 

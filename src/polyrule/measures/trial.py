@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -87,7 +87,7 @@ class Trial:
         usable = usable_heads(batch, heads, self.min_tp)
         values = head_values(case.measure, case.averaging, case.scope, batch, heads, usable)
         values = np.where(usable, values, -np.inf)
-        for world, chosen in refutations(self.claim, values, heads):
+        for world, chosen in refutations(self.claim, values, batch.n_labels, case.negative):
             witness = self._confirm(batch.matrices(world), heads[chosen], heads[usable[world]])
             if witness is not None:
                 return witness
@@ -141,22 +141,20 @@ def _smaller(witness: Witness) -> Iterator[Batch]:
         yield Batch(truth, covered, cleared)
 
 
-def refutations(claim: str, values: Floats, heads: Ints8) -> Iterator[tuple[int, list[int]]]:
+def refutations(claim: str, values: Floats, labels: int, negative: bool) -> Iterator[tuple[int, list[int]]]:
     """Yield worlds that seem to refute the claim, each with the numbers of the heads that do."""
+    finite = np.isfinite(values)
     best = values.max(axis=1, keepdims=True)
     close = CLOSE * (1 + np.abs(np.where(np.isfinite(best), best, 0)))
-    at_best = (values > best - close) & np.isfinite(values)
+    at_best = (values > best - close) & finite
+    inside = contained(labels, negative)
     if claim == "decomposable":
-        yield from _not_decomposable(at_best, values, heads)
+        yield from _not_decomposable(at_best, finite, inside, heads_over(labels, negative))
         return
-    inside = contained(heads)
     fell = np.zeros(values.shape, bool)
-    for head in range(len(heads)):
-        parts = inside[:, head]
-        if parts.any():
-            fell[:, head] = (values[:, parts].max(axis=1) > values[:, head] + close[:, 0]) & np.isfinite(
-                values[:, head]
-            )
+    for head in np.flatnonzero(inside.any(axis=0)):
+        fell[:, head] = values[:, inside[:, head]].max(axis=1) > values[:, head] + close[:, 0]
+    fell &= finite
     reached = (fell.astype(np.float32) @ inside.astype(np.float32) > 0) & at_best
     for world in np.flatnonzero(reached.any(axis=1)):
         v = values[world]
@@ -167,20 +165,22 @@ def refutations(claim: str, values: Floats, heads: Ints8) -> Iterator[tuple[int,
             yield int(world), [int(np.argmax(falls[:, low])), int(low), int(top)]
 
 
-def contained(heads: Ints8) -> Bools:
-    """Return a table: whether head i is a proper part of head j."""
+@cache
+def contained(labels: int, negative: bool) -> Bools:
+    """Return a table: whether head i of all heads is a proper part of head j."""
+    heads = heads_over(labels, negative)
     agrees = (heads[:, None, :] == OUT) | (heads[:, None, :] == heads[None, :, :])
     size = (heads != OUT).sum(axis=1)
     return np.asarray(agrees.all(axis=2) & (size[:, None] < size[None, :]))
 
 
-def _not_decomposable(at_best: Bools, values: Floats, heads: Ints8) -> Iterator[tuple[int, list[int]]]:
+def _not_decomposable(at_best: Bools, finite: Bools, inside: Bools, heads: Ints8) -> Iterator[tuple[int, list[int]]]:
     singles = (heads != OUT).sum(axis=1) == 1
-    part = contained(heads) | np.eye(len(heads), dtype=bool)
+    part = inside | np.eye(len(heads), dtype=bool)
     part[~singles] = False
     # A head must be best exactly if all its single literals are.
     all_best = ~((~at_best)[:, :, None] & part[None]).any(axis=1)
-    wrong = (all_best != at_best) & np.isfinite(values) & ~singles
+    wrong = (all_best != at_best) & finite & ~singles
     for world in np.flatnonzero(wrong.any(axis=1)):
         head = int(np.argmax(wrong[world]))
         yield int(world), [*np.flatnonzero(part[:, head]).tolist(), head]

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -59,19 +59,23 @@ class LocalCounter(Counter):
     def __init__(self, packed: Packed, threads: int = 1) -> None:
         self._count = len(packed.blocks)
         self._states = States(packed.blocks, len(packed.label_names), room_for_blocks())
-        self._threads = max(1, threads)
+        self._threads = max(1, min(threads, self._count))
+        self._pool = ThreadPoolExecutor(self._threads)  # starts its threads when they are first needed
 
     def ask(self, question: Question[Answer]) -> Answer:
         """Ask every block and add up; each thread adds up its own blocks first."""
         blocks = range(self._count)
-        shares = [blocks[start :: self._threads] for start in range(min(self._threads, len(blocks)))]
         answer: Answer
-        if len(shares) <= 1:
+        if self._threads == 1:
             answer = self._states.ask(question, self.steps, blocks)
             return answer
-        with ThreadPoolExecutor(len(shares)) as pool:
-            answer = reduce(add, pool.map(lambda share: self._states.ask(question, self.steps, share), shares))
+        shares = [blocks[start :: self._threads] for start in range(self._threads)]
+        asked = [self._pool.submit(self._states.ask, question, self.steps, share) for share in shares]
+        try:
+            answer = reduce(add, (one.result() for one in asked))
             return answer
+        finally:
+            wait(asked)  # where one fails, or an interrupt comes, no other goes on with a block by itself
 
 
 class States:

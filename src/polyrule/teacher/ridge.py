@@ -5,9 +5,13 @@ One of neighbourhoods, with a kernel, and a linear one of words, for tables that
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bytes, Floats, Floats32, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
@@ -30,6 +34,15 @@ _MOST_COLUMNS = 1500
 _WORD_EXAMPLES = 20_000
 _BLOCK = 2000
 _BLOCK_CELLS = 1_000_000
+
+
+@cache
+def blas() -> Any:
+    """The libraries that multiply matrices for NumPy and SciPy, whose threads may be limited.
+
+    Found once: looking through all that a process has loaded takes milliseconds, as long as a small fit.
+    """
+    return ThreadpoolController().select(user_api="blas")
 
 
 def usual_values(design: Floats32) -> Floats32:

@@ -122,7 +122,7 @@ def test_discretising_and_encoding_go_together():
     train = data()[range(18)]
     fitted = Recipe(LearnerSpec("tree", TREE, {"random_state": 0}), discretise=3).fit(train)
     assert fitted.predict(train.X).shape == (18, 3)
-    assert {category for _, category in fitted.encoder.columns_} == {0, 1, 2}
+    assert {category for _, category in fitted.steps[-1].columns_} == {0, 1, 2}
 
 
 def test_a_table_reaches_learners_that_ask_for_it():

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from polyrule.errors import OptionError
 from polyrule.evaluation.experiment import Results, RowStore, StoreError, parse_spec, run_experiment
 from polyrule.evaluation.experiment.one_run import plan_runs
 
@@ -93,6 +94,12 @@ def test_only_selects_runs(tmp_path, experiment_text):
     assert results.missing == 3
 
 
+def test_fewer_than_one_worker_is_refused(tmp_path, experiment_text):
+    for workers in (0, -1):  # the latter waited for ever
+        with pytest.raises(OptionError, match="workers must be at least 1"):
+            run_experiment(parse_spec(experiment_text(["Good"])), tmp_path / "out", workers=workers)
+
+
 def start(spec_file, output, **environment):
     command = [sys.executable, "-m", "polyrule", "experiment", str(spec_file), "-o", str(output)]
     return subprocess.Popen(
@@ -126,6 +133,8 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_rows(tmp_path, expe
         process = start(spec_file, output, COUNT_FILE=counter)
         line = process.stderr.readline()  # "… of … runs are stored": from here on, any moment may be the last
         assert "runs are stored" in line, line
+        with pytest.raises(StoreError, match="another experiment is running"):
+            run_experiment(parse_spec(text), output)
         if kills < 2:
             time.sleep(generator.uniform(0.0, 2.2))
             if process.poll() is None:
@@ -141,6 +150,8 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_rows(tmp_path, expe
     assert kills > 0
     assert len(kept) == total
     assert {row["status"] for row in kept.values()} == {"ok"}
+    for key, row in kept.items():
+        assert json.loads((output / "rows" / f"{key}.json").read_text()) == row
     # at most the two runs that were under way at each kill were done again
     assert total <= len(counter.read_text()) <= total + 2 * kills
     run_experiment(parse_spec(text), tmp_path / "fresh")
@@ -149,40 +160,24 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_rows(tmp_path, expe
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
-@pytest.mark.parametrize("learner", ["Slow", "Deaf"])
-def test_children_end_when_the_experiment_is_killed(tmp_path, experiment_text, learner):
+def test_a_second_process_is_refused_and_children_end_when_the_first_is_killed(tmp_path, experiment_text):
     spec_file = tmp_path / "tiny.toml"
-    spec_file.write_text(experiment_text([learner], extra="[limits]\nseconds = 300\n"))
+    spec_file.write_text(experiment_text(["Slow", "Deaf"], extra="workers = 2\n[limits]\nseconds = 300\n"))
     marker = tmp_path / "started"
     marker.write_text("")
     process = start(spec_file, tmp_path / "out", COUNT_FILE=marker)
-    deadline = time.monotonic() + 120
-    while not marker.read_text() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert children_of(process.pid)
-    process.kill()
-    process.communicate()
-    while children_of(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not children_of(process.pid)
-
-
-def test_two_runs_at_once_on_one_directory(tmp_path, experiment_text):
-    text = experiment_text(["Good:0.3", "Good:0.31"], data=2, extra=LIMITS)
-    spec_file = tmp_path / "tiny.toml"
-    spec_file.write_text(text)
-    first = start(spec_file, tmp_path / "out")
-    assert "runs are stored" in first.stderr.readline()
-    with pytest.raises(StoreError, match="another experiment is running"):
-        run_experiment(parse_spec(text), tmp_path / "out")
+    assert "runs are stored" in process.stderr.readline()  # from here on the directory is its own
     second = start(spec_file, tmp_path / "out")
     _, message = second.communicate()
     assert second.returncode == 1
     assert message.startswith("Error: another experiment is running in")
     assert "Traceback" not in message
-    first.communicate()
-    assert first.returncode == 0
-    rows = RowStore(tmp_path / "out").rows()
-    assert len(rows) == 4
-    assert all(row["status"] == "ok" for row in rows)
-    assert json.loads((tmp_path / "out" / "rows" / f"{rows[0]['key']}.json").read_text()) == rows[0]
+    deadline = time.monotonic() + 120
+    while len(marker.read_text()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(children_of(process.pid)) >= 2
+    process.kill()
+    process.communicate()
+    while children_of(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not children_of(process.pid)

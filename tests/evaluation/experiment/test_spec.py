@@ -86,6 +86,14 @@ def test_a_key_changes_with_what_decides_the_result_and_with_nothing_else():
         (MINIMAL + "[[comparison]]\nlearners = ['tree', 'tree']\n", "the learner 'tree' is listed twice"),
         (MINIMAL + 2 * "[[comparison]]\n", "two entries for comparison 'comparison': give each its own name"),
         (MINIMAL + "[[comparison]]\nalpha = 5\n", "alpha must be a number between 0 and 1, got 5"),
+        (
+            MINIMAL + "[[comparison]]\nalpha = 1\n",
+            r"\[comparison\]\] number 1: alpha must lie between 0 and 1, got 1",
+        ),
+        (
+            MINIMAL.replace('"flags"', '"flags"\ndiscretise = 1'),
+            "discretise must be at least 2 intervals, or 0 for none",
+        ),
     ],
 )
 def test_mistakes_are_named(text, message):

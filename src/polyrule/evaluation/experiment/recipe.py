@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -29,17 +29,17 @@ class Recipe:
 
     def fit(self, train: Dataset) -> FittedRecipe:
         """Learn every step from the training part, the only data this method can see."""
-        chosen = self._tune(train) if self.learner.tune else {}
-        return self._fit_once(train, chosen)
+        return self._fit_once(train, self._tune(train) if self.learner.tune else {})
 
-    def _fit_once(self, train: Dataset, chosen: Mapping[str, Any]) -> FittedRecipe:
-        discretiser = EqualFrequencyDiscretiser(self.discretise).fit(train.X) if self.discretise else None
-        features = train.X if discretiser is None else discretiser.transform(train.X)
-        encoder = MatrixEncoder().fit(features) if self.learner.input == "matrix" else None
-        prepared = features if encoder is None else encoder.transform(features)
+    def _fit_once(self, train: Dataset, chosen: dict[str, Any]) -> FittedRecipe:
+        steps: list[Any] = [EqualFrequencyDiscretiser(self.discretise)] if self.discretise else []
+        if self.learner.input == "matrix":
+            steps.append(MatrixEncoder())
+        prepared: Any = train.X
+        for step in steps:
+            prepared = step.fit(prepared).transform(prepared)
         model = make_estimator(self.learner.class_path, {**self.learner.parameters, **chosen})
-        labels = _labels_for(self.learner, train.Y)
-        return FittedRecipe(discretiser, encoder, model.fit(prepared, labels), dict(chosen))
+        return FittedRecipe(steps, model.fit(prepared, _labels_for(self.learner, train.Y)), chosen)
 
     def _tune(self, train: Dataset) -> dict[str, Any]:
         """Choose the parameters that score best on inner folds of the training part; of equals, those listed first."""
@@ -47,13 +47,12 @@ class Recipe:
         best_value = -np.inf
         sign = -1 if self.learner.tune_measure in LOWER_IS_BETTER else 1
         folds = make_folds(train.Y, self.learner.tune_folds, seed=0)
-        inner = replace(self, learner=replace(self.learner, tune={}))
         for values in itertools.product(*self.learner.tune.values()):
             candidate = dict(zip(self.learner.tune, values, strict=True))
             reached = []
             for train_rows, held_out_rows in folds:
                 held_out = train[held_out_rows]
-                fitted = inner._fit_once(train[train_rows], candidate)
+                fitted = self._fit_once(train[train_rows], candidate)
                 reached.append(score(held_out.Y, fitted.predict(held_out.X))[self.learner.tune_measure])
             value = sign * float(np.mean(reached))
             if value > best_value:
@@ -65,15 +64,15 @@ class Recipe:
 class FittedRecipe:
     """A fitted learner with the preparation steps that belong to it."""
 
-    discretiser: EqualFrequencyDiscretiser | None
-    encoder: MatrixEncoder | None
+    steps: list[Any]
     model: Any
     chosen: dict[str, Any]
 
     def predict(self, X: Table) -> Any:
         """Predict labels from features; the true labels are not passed, so nothing can look at them."""
-        features = X if self.discretiser is None else self.discretiser.transform(X)
-        prepared = features if self.encoder is None else self.encoder.transform(features)
+        prepared: Any = X
+        for step in self.steps:
+            prepared = step.transform(prepared)
         return self.model.predict(prepared)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
-from polyrule.evaluation.experiment.results import Results, best_of
+from polyrule.evaluation.experiment.results import Results
 from polyrule.evaluation.experiment.spec import ComparisonSpec, slug
-from polyrule.evaluation.scores import LOWER_IS_BETTER, measure_words
+from polyrule.evaluation.scores import LOWER_IS_BETTER, conventions, measure_words
 from polyrule.evaluation.statistics import Interval, LearnerComparison
 
 
@@ -157,8 +157,8 @@ def score_table(results: Results, measure: str) -> ResultTable:
             _failure(results, data, learner) if value is None else _with_half_width(value)
             for learner, value in zip(results.learners, values, strict=True)
         ]
-        columns[data] = _best_in_bold(values, texts, measure)
-    notes = [_zero_words(results)]
+        columns[data] = _best_in_bold(map(_mean, values), texts, measure in LOWER_IS_BETTER)
+    notes = [f"{conventions(**results.spec.scores)}."]
     if results.spec.split.kind == "folds":
         notes.append("± is half of the 95% interval over folds, corrected for the overlap of the training parts.")
     return _side_by_side(measure, words(measure), results.learners, columns, notes)
@@ -207,8 +207,7 @@ def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     notes: list[str] = []
     for measure, comparison in _comparisons(results, spec, notes):
         ranks = comparison.average_ranks.tolist()
-        best = best_of(ranks, lower=True)
-        columns[words(measure)] = [Cell(f"{rank:.2f}", bold=place in best) for place, rank in enumerate(ranks)]
+        columns[words(measure)] = _best_in_bold(ranks, (f"{rank:.2f}" for rank in ranks), lower=True)
         try:
             verdict = comparison.friedman().text(spec.alpha)
             verdict += f"; critical difference {comparison.critical_difference:.2f}"
@@ -226,7 +225,7 @@ def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     notes: list[str] = []
     for measure, comparison in _comparisons(results, spec, notes):
         means = comparison.means(within=(0, 1))
-        columns[words(measure)] = _best_in_bold(means, map(str, means), measure)
+        columns[words(measure)] = _best_in_bold(map(_mean, means), map(str, means), measure in LOWER_IS_BETTER)
     notes.append("In brackets the 95% t interval over data sets: they differ much, so the intervals are wide.")
     title = f"Means over data sets: {spec.name}"
     return _side_by_side(f"means-{slug(spec.name)}", title, spec.learners, columns, notes)
@@ -243,9 +242,15 @@ def failure_table(results: Results) -> ResultTable:
     )
 
 
-def _best_in_bold(values: Sequence[Interval | None], texts: Iterable[str], measure: str) -> list[Cell]:
-    best = best_of((None if value is None else value.mean for value in values), measure in LOWER_IS_BETTER)
-    return [Cell(text, bold=place in best) for place, text in enumerate(texts)]
+def _mean(value: Interval | None) -> float | None:
+    return None if value is None else value.mean
+
+
+def _best_in_bold(values: Iterable[float | None], texts: Iterable[str], lower: bool) -> list[Cell]:
+    """Texts of values, of which some may not be there."""
+    listed = list(values)
+    best = (min if lower else max)((value for value in listed if value is not None), default=None)
+    return [Cell(text, value is not None and value == best) for value, text in zip(listed, texts, strict=True)]
 
 
 def _side_by_side(
@@ -275,16 +280,6 @@ def heads(results: Results, data: str, learner: str) -> tuple[str, str]:
     if rules is None or multi is None or literals is None or not rules.mean:
         return "", ""
     return f"{100 * multi.mean / rules.mean:.2f}", f"{literals.mean / rules.mean:.2f}"
-
-
-def _zero_words(results: Results) -> str:
-    options = results.spec.scores
-    text = f"0/0 counts {options.get('zero_division', 0):g}"
-    if "empty_label" in options:
-        text += f"; a label neither present nor predicted anywhere counts {options['empty_label']:g}"
-    if "empty_example" in options:
-        text += f"; an example without labels that is given none counts {options['empty_example']:g}"
-    return text + "."
 
 
 def _failure(results: Results, data: str, learner: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,16 +112,6 @@ class Results:
             return None, tuple(notes)
         higher = measure not in LOWER_IS_BETTER
         return compare_learners(table, kept, higher, spec.alpha, measure), tuple(notes)
-
-
-def best_of(values: Iterable[float | None], lower: bool = False) -> set[int]:
-    """Return the positions of the best among the values that are there."""
-    listed = list(values)
-    known = [value for value in listed if value is not None]
-    if not known:
-        return set()
-    best = min(known) if lower else max(known)
-    return {position for position, value in enumerate(listed) if value == best}
 
 
 def scores_of(row: Row, options: Mapping[str, float]) -> Scores:

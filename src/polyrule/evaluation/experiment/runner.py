@@ -18,6 +18,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from polyrule.errors import OptionError
 from polyrule.evaluation.experiment.one_run import Run, cpu_seconds, describe_run, execute, plan_runs, resident_mb
 from polyrule.evaluation.experiment.spec import ExperimentSpec, Limits
 from polyrule.evaluation.experiment.store import RowStore
@@ -255,6 +256,8 @@ def run_experiment(
     progress : callable, optional
         Called with a `Progress` at the start and after every row.
     """
+    if workers is not None and workers < 1:
+        raise OptionError(f"workers must be at least 1, got {workers}")
     runs = [run for run in plan_runs(spec) if only is None or only(run)]
     store = RowStore(directory)
     with store.locked():
@@ -263,7 +266,7 @@ def run_experiment(
         _log.info("%s: %d of %d runs are stored", spec.name, done, len(runs))
         if progress is not None:
             progress(Progress(done, len(runs)))
-        pool = ProcessPool(workers or spec.workers, spec.limits, spec.scores, spec.python_path)
+        pool = ProcessPool(spec.workers if workers is None else workers, spec.limits, spec.scores, spec.python_path)
         for run, outcome in pool.execute(missing):
             row = {**describe_run(run), **outcome}
             store.add(run.key, row)

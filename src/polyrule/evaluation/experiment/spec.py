@@ -199,6 +199,8 @@ def _data(fields: Fields, folder: Path) -> DataSpec:
     source = fields.text("source", name)
     bins = fields.integer("discretise", 0, least=0)
     parameters = fields.table("parameters")
+    if bins == 1:
+        raise OptionError(f"{fields.where}: discretise must be at least 2 intervals, or 0 for none, got 1")
     if make and file:
         raise OptionError(f"{fields.where}: data is made by a function (make) or read from a file, not both")
     if test and not file:
@@ -288,6 +290,8 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
         measures=_measures(fields, ("micro_f1",)),
         alpha=fields.number("alpha", 0.05, share=True),
     )
+    if not 0 < spec.alpha < 1:  # before hours of runs, not when their tables are made
+        raise OptionError(f"{fields.where}: alpha must lie between 0 and 1, got {spec.alpha:g}")
     for kind, given, known in (("data set", spec.data, known_data), ("learner", spec.learners, known_learners)):
         for name in given:
             if name not in known:

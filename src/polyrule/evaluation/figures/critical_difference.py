@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.figures.canvas import new_axes
@@ -36,7 +34,7 @@ class CriticalDifferenceDiagram:
     def frame(self) -> Any:
         """Return a row per learner, best first: average rank, and the groups it belongs to."""
         comparison = self.comparison
-        order = np.argsort(comparison.average_ranks, kind="stable")
+        order = comparison.order
         groups = self._groups()
         names = [comparison.learners[index] for index in order]
         return make_frame(
@@ -50,7 +48,7 @@ class CriticalDifferenceDiagram:
     def plot(self, ax: Any = None) -> Any:
         """Draw the diagram; learners to the left of the line's middle are labelled on the left."""
         comparison = self.comparison
-        order = np.argsort(comparison.average_ranks, kind="stable")
+        order = comparison.order
         ranks = comparison.average_ranks[order]
         k = len(order)
         left = (k + 1) // 2

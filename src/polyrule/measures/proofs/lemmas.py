@@ -33,7 +33,7 @@ import scipy.sparse
 from polyrule.arrays import Floats
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs.normal_form import Known, NoNormalForm, Quotient, Undecided, by_cases, quotient
-from polyrule.measures.proofs.polynomial import Monomial, Polynomial, only, times
+from polyrule.measures.proofs.polynomial import Monomial, Polynomial, only
 
 PARTS = {"between": ("x", "y"), "fall": ("x", "y", "z"), "fall, both signs": ("x", "y", "z")}
 KINDS = {"between": "decomposable", "fall": "anti-monotone", "fall, both signs": "anti-monotone"}
@@ -258,13 +258,25 @@ class _Program:
 
     def _matrix(self) -> scipy.sparse.csc_matrix:
         """Return a row per monomial of the sum of products, a column per unknown coefficient."""
-        position: dict[Monomial, int] = {}
+        base = 1 + max((sum(monomial) for _, monomial in self.columns), default=0)
+        base += max(product.factor.degree for product in self.case.products)
+
+        def packed(monomial: Monomial) -> int:
+            """A number of its own for each monomial; that of a product is the sum."""
+            number = 0
+            for exponent in monomial:
+                number = number * base + exponent
+            return number
+
+        factors = [[(packed(m), float(c)) for m, c in p.factor.terms.items()] for p in self.case.products]
+        position: dict[int, int] = {}
         data, at, columns = [], [], []
         for column, (number, monomial) in enumerate(self.columns):
-            for term, coefficient in self.case.products[number].factor.terms.items():
-                at.append(position.setdefault(times(monomial, term), len(position)))
+            first = packed(monomial)
+            for term, coefficient in factors[number]:
+                at.append(position.setdefault(first + term, len(position)))
                 columns.append(column)
-                data.append(float(coefficient))
+                data.append(coefficient)
         return scipy.sparse.csc_matrix((data, (at, columns)), shape=(len(position), len(self.columns)))
 
     def _strictly_positive(self) -> scipy.sparse.csr_matrix:

@@ -32,7 +32,8 @@ class Polynomial:
     __slots__ = ("terms", "width")
 
     def __init__(self, terms: Mapping[Monomial, Number], width: int) -> None:
-        self.terms: dict[Monomial, Fraction] = {m: Fraction(c) for m, c in terms.items() if c}
+        # what is a fraction stays the object it is: making it anew would be most of the work of adding two polynomials
+        self.terms = {m: c if type(c) is Fraction else Fraction(c) for m, c in terms.items() if c}
         self.width = width
 
     @classmethod
@@ -48,7 +49,7 @@ class Polynomial:
     def __add__(self, other: Polynomial) -> Polynomial:
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():
-            terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
+            terms[monomial] = terms[monomial] + coefficient if monomial in terms else coefficient
         return Polynomial(terms, self.width)
 
     def __neg__(self) -> Polynomial:
@@ -62,8 +63,8 @@ class Polynomial:
         spend(len(self.terms) * len(other.terms))
         for left, a in self.terms.items():
             for right, b in other.terms.items():
-                monomial = times(left, right)
-                terms[monomial] = terms.get(monomial, Fraction(0)) + a * b
+                monomial, product = times(left, right), a * b
+                terms[monomial] = terms[monomial] + product if monomial in terms else product
         return Polynomial(terms, self.width)
 
     def __pow__(self, exponent: int) -> Polynomial:
