@@ -43,6 +43,13 @@ def test_missing_values_and_what_stands_for_them():
     np.testing.assert_array_equal(exported.X.values, [[1, 0], [NAN, NAN], [NAN, NAN], [NAN, 1]])
     namibia = table("a,b\n1,x\n2,NA\n", missing=["-"])
     assert namibia.features[1].categories == ("NA", "x")
+    assert table("a,b\n1,A\n2,NA\n", missing="NA").features[1].categories == ("A",)
+
+
+@pytest.mark.parametrize("missing", [["?", "-999"], [*MISSING, "-999"], "-999"])
+def test_a_number_may_stand_for_a_missing_value(missing):
+    data = table("a,b\n1.5,-999\n-999,3\n", missing=missing)
+    np.testing.assert_array_equal(data.X.values, [[1.5, NAN], [NAN, 3]])
 
 
 def test_decimal_commas_are_not_mistaken_for_categories():

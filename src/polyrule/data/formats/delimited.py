@@ -48,7 +48,7 @@ class DelimitedOptions:
         Whether the first line holds the names. By default it does, unless all its cells are numbers: then the caller
         must say, because a lost first row would go unnoticed. Without a header the columns are x0, x1, …
     missing : sequence of str
-        Cells that stand for a missing value.
+        Cells that stand for a missing value, such as ``-999``.
     decimal : str
         The decimal point: ``.`` or ``,``.
     thousands : str, optional
@@ -68,11 +68,19 @@ class DelimitedOptions:
     dates: str | None = None
     sheet: str | None = None
 
+    @property
+    def missing_numbers(self) -> frozenset[float]:
+        """The numbers that stand for a missing value."""
+        plain = NumberStyle()
+        return frozenset(float(text) for text in self.missing if plain.plain(text) is not None)
+
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):
             raise OptionError(f"delimiter must be one character, not {self.delimiter!r}")
         if self.delimiter is not None and self.delimiter == self.decimal:
             raise OptionError(f"decimal must differ from the delimiter, not be {self.decimal!r}, too")
+        if isinstance(self.missing, str):  # one text, not its characters
+            object.__setattr__(self, "missing", (self.missing,))
         NumberStyle(self.decimal, self.thousands)  # which refuses what is no style
         if self.dates is not None and self.dates not in DATE_FORMS:
             raise OptionError(f"dates must be one of {', '.join(DATE_FORMS)}, not {self.dates!r}")
@@ -97,7 +105,7 @@ class DelimitedReader:
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows; blocks of nothing but numbers take a fast path."""
-        fast = all(numeric) and self._style.is_plain and "?" in self._missing
+        fast = all(numeric) and self._style.is_plain and "?" in self._missing and not self._options.missing_numbers
         for block in self._body():
             numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode()) if fast else None
             if numbers is not None:

@@ -284,7 +284,7 @@ class XlsxReader:
     def __init__(self, source: Source, options: DelimitedOptions | None = None) -> None:
         self.name, self.unit, self.hints = source.name, "row", Hints()
         self._budget, self._options = source.budget, options or DelimitedOptions()
-        self._missing = frozenset(self._options.missing)
+        self._missing, self._missing_numbers = frozenset(self._options.missing), self._options.missing_numbers
         self._source = source  # whose copy, if it is one, is read from here on
         self._book = Workbook(source.seekable(), source.budget, self._options.sheet)
         weakref.finalize(self, self._book.close)
@@ -323,11 +323,11 @@ class XlsxReader:
 
     def _rows(self) -> Iterator[Row]:
         """Rows of data, without what stands for a missing value."""
-        width, missing = len(self.columns), self._missing
+        width = len(self.columns)
         for number, found in self._book.rows():
             if number < self._first:
                 continue
-            values = {j: v for j, v in found.items() if not (isinstance(v, str) and v.strip() in missing)}
+            values = {j: value for j, value in found.items() if not self._is_missing(value)}
             if not values:
                 continue
             if max(values) >= width:
@@ -336,6 +336,11 @@ class XlsxReader:
                     "columns that the first row names; begin the sheet with one row that names every column"
                 )
             yield number, values
+
+    def _is_missing(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value.strip() in self._missing
+        return isinstance(value, float) and value in self._missing_numbers
 
 
 def _letters(column: int) -> str:
