@@ -24,8 +24,6 @@ from tests.scale.worlds import counted, learn_both, packed_of
 import polyrule.dask
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
 from polyrule.cluster.counter import TRIES, DaskCounter, again
-from polyrule.cluster.packing import _settled
-from polyrule.data import Feature
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
@@ -34,6 +32,7 @@ from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
 from polyrule.scale.questions import CountRows
 from polyrule.scale.workers import Share, add_up, answer_share, unpacked_answer
+from polyrule.store.bins import bins_of
 
 # distributed and tornado leave sockets and loops to the interpreter's end
 pytestmark = [
@@ -198,11 +197,38 @@ def test_what_the_cluster_loses_is_asked_again(problem) -> None:
     assert told == ["asked"] * TRIES
 
 
-def test_partitions_with_other_ordered_values_are_refused() -> None:
-    size = Feature("size", "ordinal", ("small", "mid", "large"))
-    assert _settled([(size,), (size,)]) == (size,)
-    with pytest.raises(DataError, match="partition 1 of X: column 'size' has other ordered values here"):
-        _settled([(size,), (Feature("size", "ordinal", ("mid", "large")),)])
+def test_partitions_of_several_kinds_are_refused(client) -> None:
+    X, Y = world(40)
+    X["size"] = pd.Categorical(np.resize(["small", "mid", "large"], 40), ["small", "mid", "large"], ordered=True)
+    other = X.assign(size=X["size"].cat.remove_categories("small"))
+    learner = polyrule.dask.RuleListClassifier(client)
+    parts = dd.from_delayed([dask.delayed(X), dask.delayed(other)], meta=X, verify_meta=False)
+    with pytest.raises(DataError, match="partition 1: column 'size' has other ordered values here"):
+        learner.fit(parts, dd.from_pandas(pd.concat([Y, Y]), npartitions=2, sort=False))
+    parts = dd.from_delayed([dask.delayed(Y), dask.delayed(Y[["q", "p", "r"]])], meta=Y, verify_meta=False)
+    with pytest.raises(DataError, match="partition 1: its labels are not those of the first piece"):
+        learner.fit(dd.from_pandas(pd.concat([X, X]), npartitions=2, sort=False), parts)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 2**31),
+    distinct=st.sampled_from([1, 20, 10**6]),
+    max_bins=st.sampled_from([2, 9, 50]),
+    blocks=st.sampled_from([1, 4]),
+)
+def test_cuts_are_those_of_the_whole_column(client, monkeypatch, seed, distinct, max_bins, blocks) -> None:
+    monkeypatch.setattr(polyrule.cluster.packing, "SAMPLE", 12)
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-distinct, distinct, (400, 3)) / 7
+    X[rng.random(400) < 0.95, 1] = distinct  # one value in most rows
+    X[100:, 2] = np.nan
+    given = (da.from_array(one, chunks=(400 // blocks, -1)) for one in (X, (X[:, :1] > 0).astype(int)))
+    found = polyrule.cluster.packing.pack_collections(client, *given, max_bins, False)
+    for j, (feature, bins) in enumerate(zip(found.features, found.bins, strict=True)):
+        expected = bins_of(X[:, j], feature, max_bins)
+        np.testing.assert_array_equal(bins.highs, expected.highs)
+        np.testing.assert_array_equal(bins.lows, expected.lows)
 
 
 def test_a_late_or_repeated_task_changes_nothing() -> None:

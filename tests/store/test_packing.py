@@ -118,6 +118,17 @@ def test_weights_and_examples_without_weight(frame, tmp_path) -> None:
         pack(weighted.assign(weight=0.5), out=tmp_path / "t", labels="y_*", weights="weight")
 
 
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), 0.5, 1e19])
+def test_what_is_no_whole_weight_is_refused(frame, tmp_path, wrong) -> None:
+    """A negative one, and none, were examples that nobody counted."""
+    weights = np.ones(len(frame))
+    weights[7] = wrong
+    with pytest.raises(DataError, match="whole numbers as weights"):
+        pack(frame[FEATURES], frame[LABELS], weights=weights, out=tmp_path / "s")
+    with pytest.raises(DataError, match="whole numbers as weights"):
+        pack(frame.assign(weight=weights), labels="y_*", weights="weight", out=tmp_path / "s")
+
+
 def test_bins_that_hold_every_value_change_nothing(benchmark_root) -> None:
     for name in ("flags", "emotions"):
         data = datasets.load(name, "train")
@@ -334,6 +345,19 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         pack(frame, out=tmp_path / "t")
     with pytest.raises(OptionError, match="max_bins must be a whole number"):
         pack(frame, out=tmp_path / "t", labels="y_*", max_bins=1)
+    for option, wrong in (("max_bins", "many"), ("max_bins", None), ("block_rows", 0), ("block_rows", 1.5)):
+        with pytest.raises(OptionError, match=f"{option} must be a whole number"):
+            pack(frame, out=tmp_path / "t", labels="y_*", **{option: wrong})
+    with pytest.raises(DataError, match="weights: the array does not hold numbers"):
+        pack(frame[FEATURES], frame[LABELS], out=tmp_path / "t", weights=["heavy"] * len(frame))
+    with pytest.raises(DataError, match="weights: column 'key' does not hold numbers"):
+        pack(frame, out=tmp_path / "t", labels="y_*", weights="key")
+    with pytest.raises(OptionError, match="y is for arrays of features"):
+        pack("songs.csv", frame[LABELS], out=tmp_path / "t")
+    songs = datasets.load("emotions")
+    for option, own in {"y": songs.Y, "labels": "calm", "weights": np.ones(len(songs))}.items():
+        with pytest.raises(OptionError, match=f"a Dataset brings its own labels and weights; leave out {option}="):
+            pack(songs, out=tmp_path / "t", **{option: own})
     for X, y, what in ((np.zeros((3, 0)), np.ones((3, 1)), "features"), (np.zeros((3, 1)), np.ones((3, 0)), "labels")):
         with pytest.raises(DataError, match=f"there are no {what} to pack"):
             pack(X, y, out=tmp_path / "t")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array
+from polyrule.arrays import Array, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
@@ -35,23 +35,27 @@ class Pieces:
     read: Callable[[Sequence[Feature] | None], Iterator[Dataset]]
     identity: Callable[[], Any] = lambda: None
 
-    def settle(self, look: Callable[[Dataset], None]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
-        """Find features and labels that hold for all pieces (categories of all of them, in order), and show each."""
-        features: list[Feature] = []
-        labels: tuple[str, ...] | None = None
-        for piece in self.read(None):
-            look(piece)
-            if labels is None:
-                features, labels = list(piece.features), piece.label_names
-                continue
-            if piece.label_names != labels:
-                raise DataError(f"{piece.name}: its labels are not those of the first piece; pack files of one kind")
-            features = join_features(features, piece.features, piece.name)
+
+#: What a piece is called in messages, its features and its labels.
+Described = tuple[str, Sequence[Feature], tuple[str, ...]]
+
+
+def agreed(pieces: Iterable[Described]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
+    """Return features and labels that hold for all pieces, categories of all of them in order."""
+    features: list[Feature] = []
+    labels: tuple[str, ...] | None = None
+    for name, found, label_names in pieces:
         if labels is None:
-            raise DataError("there are no rows to pack")
-        if not features or not labels:
-            raise DataError(f"there are no {'labels' if features else 'features'} to pack")
-        return tuple(features), labels
+            features, labels = list(found), label_names
+            continue
+        if label_names != labels:
+            raise DataError(f"{name}: its labels are not those of the first piece; pack data of one kind")
+        features = join_features(features, found, name)
+    if labels is None:
+        raise DataError("there are no rows to pack")
+    if not features or not labels:
+        raise DataError(f"there are no {'labels' if features else 'features'} to pack")
+    return tuple(features), labels
 
 
 def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str) -> list[Feature]:
@@ -83,11 +87,35 @@ def _joined(left: Feature, right: Feature, where: str) -> Feature:
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
 
 
+def numbers(piece: Dataset) -> list[Floats]:
+    """Return the columns that are cut into bins; those of categories are empty."""
+    none = np.zeros(0)
+    return [none if feature.is_nominal else piece.X.column(j) for j, feature in enumerate(piece.features)]
+
+
+def are_whole(weights: Floats, most: int) -> bool:
+    """Whether weights are whole numbers from 0 to `most`."""
+    return bool(((weights >= 0) & (weights <= most) & (weights == np.floor(weights))).all())
+
+
+def of_positive_weight(piece: Dataset) -> Dataset:
+    """Leave out examples of weight 0, as a fit does."""
+    if piece.weights is None or (piece.weights > 0).all():
+        return piece
+    return piece[piece.weights > 0]
+
+
 def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = None, **options: Any) -> Pieces:
     """Find out what `data` is and how it is read; see `polyrule.pack`."""
+    if isinstance(data, Dataset):
+        for name, given in {"y": y, "labels": None if is_auto(labels) else labels, "weights": weights}.items():
+            if given is not None:
+                raise OptionError(f"a Dataset brings its own labels and weights; leave out {name}=")
     if isinstance(data, (str, os.PathLike)) or (
         isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data)
     ):
+        if y is not None:
+            raise OptionError("y is for arrays of features; say which columns of the files are labels: labels=")
         return _files(data, labels, weights, options)
     if options:
         raise OptionError(f"the option {sorted(options)[0]!r} is for reading files")
@@ -111,9 +139,16 @@ def _slices(data: Dataset) -> Iterator[Dataset]:
 
 
 def _dataset(X: Any, y: Any, weights: Any, features: Sequence[Feature] | None) -> Dataset:
-    table = to_table(X, features)
     truth, names = to_labels(y)
-    return Dataset(table, truth, names, "data", None, None if weights is None else np.asarray(weights, dtype=float))
+    own = None if weights is None else _as_numbers(weights, "the array")
+    return Dataset(to_table(X, features), truth, names, "data", None, own)
+
+
+def _as_numbers(weights: Any, where: str) -> Floats:
+    try:
+        return np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise DataError(f"weights: {where} does not hold numbers ({problem})") from problem
 
 
 def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pieces:
@@ -147,9 +182,9 @@ def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> P
             opened = open_frame(frame)
             names = column_names(opened)
             chosen = choose_columns(labels, names).positions
-            weight = [] if weights is None else choose_columns([weights], names, "weights").positions
-            rest = [j for j in range(len(names)) if j not in chosen and j not in weight]
-            own = None if not weight else np.asarray(opened[:, weight[0]].to_numpy(), dtype=float)
+            weight = None if weights is None else choose_columns([weights], names, "weights").positions[0]
+            rest = [j for j in range(len(names)) if j not in chosen and j != weight]
+            own = weight if weight is None else _as_numbers(opened[:, weight].to_numpy(), f"column {names[weight]!r}")
             truth, label_names = to_labels(opened[:, chosen].to_native())
             table = to_table(opened[:, rest].to_native(), features)
             yield from _slices(Dataset(table, truth, label_names, "frame", None, own))
