@@ -101,6 +101,33 @@ def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
         assert fitted(store, kernels="reference") == expected
 
 
+def test_arrays_and_frames_of_dask(frame, tmp_path) -> None:
+    """Arrays were taken for frames, and refused."""
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    X, Y, weights = frame[["tempo", "level"]], frame[LABELS], np.resize([1, 2, 0], len(frame))
+    expected = pack(X.to_numpy(), Y.to_numpy(), weights=weights, out=tmp_path / "whole").header.text
+    chunked = [da.from_array(one, chunks=(rows, 1)) for one, rows in ((X.to_numpy(), 300), (Y.to_numpy(), 90))]
+    assert pack(*chunked, weights=da.from_array(weights), out=tmp_path / "a").header.text == expected
+    unknown = [dd.from_pandas(one, npartitions=parts).to_dask_array() for one, parts in ((X, 3), (Y, 2))]
+    assert pack(*unknown, weights=weights, out=tmp_path / "b").header.text == expected
+    assert np.isnan(unknown[0].chunks[0]).all()
+    with pytest.raises(DataError, match="X has 700 rows but y has 8"):
+        pack(chunked[0], chunked[1][:8], out=tmp_path / "c")
+    frames = [dd.from_pandas(one, npartitions=3) for one in (X, Y)]
+    with pytest.raises(OptionError, match="y is for arrays of features"):
+        pack(*frames, out=tmp_path / "c")
+    parts = pack(dd.from_pandas(frame, npartitions=3), labels="y_*", out=tmp_path / "d")
+    assert parts.header.text == pack(frame, labels="y_*", out=tmp_path / "e").header.text
+
+
+def test_standard_input_is_read_once(frame, tmp_path) -> None:
+    text = frame.to_csv(index=False)
+    (tmp_path / "songs.csv").write_text(text)
+    whole = pack(tmp_path / "songs.csv", labels="y_*", out=tmp_path / "whole")
+    ok("pack", "-", "--labels", "y_*", "-o", tmp_path / "piped", input=text)
+    assert Store(tmp_path / "piped").header.text == whole.header.text
+
+
 def test_binary_relevance_from_a_store(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels=LABELS, max_bins=255, block_rows=100)
     X, Y = frame[FEATURES], frame[LABELS]

@@ -17,6 +17,7 @@ from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.labels import to_labels
 from polyrule.data.labelspec import choose_columns, is_auto
 from polyrule.data.reading import read_chunks
+from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
 
@@ -111,24 +112,29 @@ def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = N
         for name, given in {"y": y, "labels": None if is_auto(labels) else labels, "weights": weights}.items():
             if given is not None:
                 raise OptionError(f"a Dataset brings its own labels and weights; leave out {name}=")
-    if isinstance(data, (str, os.PathLike)) or (
-        isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data)
-    ):
-        if y is not None:
-            raise OptionError("y is for arrays of features; say which columns of the files are labels: labels=")
+    are_files = isinstance(data, (str, os.PathLike)) or (
+        isinstance(data, (list, tuple)) and bool(data) and all(isinstance(item, (str, os.PathLike)) for item in data)
+    )
+    is_arrow = hasattr(data, "to_batches") and hasattr(data, "schema") and not hasattr(data, "num_columns")
+    is_dask_frame = hasattr(data, "dask") and not hasattr(data, "chunks")
+    if y is not None and (are_files or is_arrow or is_dask_frame):
+        raise OptionError("y is for arrays of features; say which columns are labels: labels=")
+    if are_files:
         return _files(data, labels, weights, options)
     if options:
         raise OptionError(f"the option {sorted(options)[0]!r} is for reading files")
     if isinstance(data, Dataset):
         return Pieces(lambda features: _slices(data))
-    if hasattr(data, "to_batches") and hasattr(data, "schema") and not hasattr(data, "num_columns"):
+    if is_arrow:
         return _frames(lambda: _arrow_frames(data), labels, weights)
-    if hasattr(data, "dask"):
-        return _dask(data, y, labels, weights)
+    if is_dask_frame:
+        return _frames(lambda: (data.partitions[i].compute() for i in range(data.npartitions)), labels, weights)
     if y is None and is_frame(data):
         return _frames(lambda: iter([data]), labels, weights)
     if y is None:
         raise DataError("an array of features needs its labels: pack(X, y, ...)")
+    if hasattr(data, "dask"):
+        return _dask_array(data, y, weights)
     return Pieces(lambda features: _slices(_dataset(data, y, weights, features)))
 
 
@@ -153,12 +159,12 @@ def _as_numbers(weights: Any, where: str) -> Floats:
 
 def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pieces:
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    paths: list[str] = []
+    paths: list[Any] = []
     for item in (str(os.fspath(path)) for path in given):
-        found = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
+        found: list[Any] = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
         if not found:
             raise DataError(f"{item}: no file matches")
-        paths += found
+        paths += [Source(item)] if item == "-" else found  # standard input is kept, as it can be read only once
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
         for path in paths:
@@ -167,6 +173,8 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
     told = {name: repr(value) for name, value in options.items()}
 
     def identity() -> Any:
+        if any(isinstance(path, Source) for path in paths):
+            return None
         stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
         return [stats, repr(labels), repr(weights), told]
 
@@ -200,21 +208,26 @@ def _arrow_frames(data: Any) -> Iterator[Any]:
             yield pyarrow.Table.from_batches([batch])
 
 
-def _dask(data: Any, y: Any, labels: Any, weights: Any) -> Pieces:
-    """Partitions of a dask frame, or blocks of rows of a dask array and its labels."""
-    if hasattr(data, "partitions"):
-        parts = data.partitions
-        return _frames(lambda: (parts[i].compute() for i in range(data.npartitions)), labels, weights)
-    if y is None:
-        raise DataError("a dask array of features needs its labels: pack(X, y, ...)")
-    ends = np.cumsum(data.chunks[0])
+def _dask_array(data: Any, y: Any, weights: Any) -> Pieces:
+    """Blocks of rows of a dask array, with their labels."""
+    data, y, weights = (_with_lengths(array) for array in (data, y, weights))
+    for what, array in (("y", y), ("weights", weights)):
+        if array is not None and len(array) != len(data):
+            raise DataError(f"X has {len(data)} rows but {what} has {len(array)}")
+    ends = np.cumsum(data.chunks[0]).tolist()
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
-        for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-            own = None if weights is None else np.asarray(weights[start:end])
+        for start, end in zip([0, *ends[:-1]], ends, strict=True):
+            own = None if weights is None else _here(weights[start:end])
             yield from _slices(_dataset(_here(data[start:end]), _here(y[start:end]), own, features))
 
     return Pieces(read)
+
+
+def _with_lengths(array: Any) -> Any:
+    """A dask array that was made from a frame does not know how many rows its blocks have."""
+    unknown = hasattr(array, "chunks") and np.isnan(array.chunks[0]).any()
+    return array.copy().compute_chunk_sizes() if unknown else array
 
 
 def _here(part: Any) -> Array:
