@@ -138,6 +138,10 @@ def test_ordinal_is_checked():
         read(io.BytesIO(text), labels=["red"], ordinal={"plam": PLANS})
     with pytest.raises(OptionError, match="at least two different values"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": ["basic"]})
+    with pytest.raises(OptionError, match="column 'plan' needs at least two different values"):
+        read(io.BytesIO(text), labels=["red"], ordinal={"plan": 3})
+    with pytest.raises(OptionError, match="ordinal must say the values of each column"):
+        read(io.BytesIO(text), labels=["red"], ordinal=["plan"])
     with pytest.raises(OptionError, match="cannot be ordinal and nominal"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": PLANS}, nominal="plan")
 

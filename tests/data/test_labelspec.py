@@ -90,6 +90,7 @@ def test_labels_may_be_an_array_of_names_everywhere(tmp_path):
     names = np.array(["happy", "sad"])
     frame = pd.DataFrame({"size": [1.5, 2.5], "happy": [0, 1], "sad": [1, 1]})
     assert pack(frame, labels=names, out=tmp_path / "store").label_names == ("happy", "sad")
+    assert len(read(io.BytesIO(b"size,n\n1,2\n"), labels=None, drop=names[:0], weights=np.int64(1)).features) == 1
     tagged = read(io.BytesIO(b"size,mood\n1,happy;sad\n2,sad\n"), tags="mood", labels=names)
     assert tagged.Y.tolist() == [[1, 1], [0, 1]]
     with pytest.raises(OptionError, match="label_file= cannot be combined"):

@@ -86,6 +86,17 @@ def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> Lab
     return choice
 
 
+def some_columns(spec: Any, names: Sequence[str], what: str) -> set[int]:
+    """Positions of the columns that an option names; none where it is None or empty.
+
+    >>> some_columns("size", ["size", "hue"], "drop"), some_columns(None, ["size", "hue"], "drop")
+    ({0}, set())
+    """
+    if spec is None or (hasattr(spec, "__len__") and len(spec) == 0):
+        return set()
+    return set(choose_columns(spec, names, what).positions)
+
+
 def names_file(path: Any, index: dict[str, int]) -> LabelChoice:
     """Read label names from a file and find them among the columns; they keep the order of the columns, as in MULAN."""
     source = Source(path)

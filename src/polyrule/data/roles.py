@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
-from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file
+from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file, some_columns
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
@@ -66,7 +67,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     reserved = {j for j in taken.values() if j is not None}
     if clash := reserved & set(labels.positions):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
-    dropped = _declared(roles.drop, names, "drop")
+    dropped = some_columns(roles.drop, names, "drop")
     labels.positions = [j for j in labels.positions if j not in dropped]
     taken_up = dropped | reserved | set(labels.positions)
     free = [j for j in range(len(columns)) if j not in taken_up]
@@ -97,7 +98,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
     if spec is None:
         return None
-    positions = choose_columns([spec] if isinstance(spec, (str, int)) else spec, names, option).positions
+    positions = choose_columns([spec] if isinstance(spec, (str, Integral)) else spec, names, option).positions
     if len(positions) != 1:
         raise OptionError(f"{option} must name one column, not {len(positions)}")
     return positions[0]
@@ -173,9 +174,9 @@ def _encoders(
     """One encoder per feature, in the order of the features."""
     if roles.features is not None:
         return _model_encoders(reader, roles.features, free, unseen)
-    nominal = _declared(roles.nominal, names, "nominal")
-    numeric = _declared(roles.numeric, names, "numeric")
-    date = _declared(roles.date, names, "date")
+    nominal = some_columns(roles.nominal, names, "nominal")
+    numeric = some_columns(roles.numeric, names, "numeric")
+    date = some_columns(roles.date, names, "date")
     if clash := (nominal & numeric) | (nominal & date) | (numeric & date):
         raise OptionError(f"column {names[min(clash)]!r} cannot be two of nominal, numeric and date at once")
     ordinal = _ordinal(roles.ordinal, names)
@@ -191,21 +192,17 @@ def _encoders(
 
 def _ordinal(given: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[int, tuple[str, ...]]:
     """Positions of columns whose values ascend in a given order."""
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError("ordinal must say the values of each column, lowest first, as in {'plan': ['basic', 'plus']}")
     found = {}
     for name, values in (given or {}).items():
         if name not in names:
-            raise OptionError(f"ordinal: there is no column {name!r}{did_you_mean(name, names)}")
-        if isinstance(values, str) or len(values) < 2 or len(set(values)) < len(values):
+            raise OptionError(f"ordinal: there is no column {name!r}{did_you_mean(str(name), names)}")
+        ascending = () if isinstance(values, str) or not isinstance(values, Iterable) else tuple(map(str, values))
+        if len(set(ascending)) < max(2, len(ascending)):
             raise OptionError(f"ordinal: column {name!r} needs at least two different values, lowest first")
-        found[names.index(name)] = tuple(map(str, values))
+        found[names.index(name)] = ascending
     return found
-
-
-def _declared(spec: Any, names: list[str], option: str) -> set[int]:
-    """Positions of the columns that an option names, none where it is empty."""
-    if spec is None or (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0):
-        return set()
-    return set(choose_columns(spec, names, option).positions)
 
 
 def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:

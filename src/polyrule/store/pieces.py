@@ -193,9 +193,8 @@ def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> P
             weight = None if weights is None else choose_columns([weights], names, "weights").positions[0]
             rest = [j for j in range(len(names)) if j not in chosen and j != weight]
             own = weight if weight is None else _as_numbers(opened[:, weight].to_numpy(), f"column {names[weight]!r}")
-            truth, label_names = to_labels(opened[:, chosen].to_native())
-            table = to_table(opened[:, rest].to_native(), features)
-            yield from _slices(Dataset(table, truth, label_names, "frame", None, own))
+            X, y = (opened[:, positions].to_native() for positions in (rest, chosen))
+            yield from _slices(_dataset(X, y, own, features))
 
     return Pieces(read)
 
