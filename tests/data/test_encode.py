@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data import Dataset, Feature, Table, frames, read, to_table
+from polyrule import RuleListClassifier
+from polyrule.data import Dataset, Feature, Table, frames, integer_weights, read, to_table
+from polyrule.data.encode import read_target
 from polyrule.errors import DataError, UnseenCategoryWarning
 
 NAN = float("nan")
@@ -281,3 +283,28 @@ def test_a_sparse_frame_may_not_hold_infinite_numbers():
     sparse = pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, np.inf]}).astype(pd.SparseDtype(float, 0.0))
     with pytest.raises(DataError, match="column 'b', row 1: the value is infinite"):
         to_table(sparse)
+
+
+def test_what_is_masked_is_missing():
+    """NumPy and scikit-learn show what is behind the mask."""
+    masked = np.ma.masked_array([[1, 2], [3, 4], [5, 6], [7, 8]], mask=[[True, False], *[[False, False]] * 3])
+    assert np.isnan(np.asarray(to_table(masked))[0, 0])
+    words = np.ma.masked_array(np.array([["a"], ["b"]]), mask=[[False], [True]])
+    assert to_table(words).features[0].categories == ("a",)
+    y = np.ma.masked_array([[0], [1], [0], [1]], mask=[[False], [True], [False], [False]])
+    assert read_target(y).truth.tolist() == [[0], [2], [0], [1]]
+    learned = RuleListClassifier(teacher=None).fit(masked, [0, 1, 0, 1]).model_
+    assert (
+        learned.rules
+        == RuleListClassifier(teacher=None).fit(masked.astype(float).filled(np.nan), [0, 1, 0, 1]).rules_.rules
+    )
+    with pytest.raises(DataError, match="row 1: nan is not a weight"):
+        integer_weights(np.ma.masked_array([1, 2], mask=[False, True]), 2)
+
+
+@pytest.mark.parametrize(
+    "y", [["a", None], pd.Series(["a", None], dtype="string"), [1, None], pd.Series(["a", np.nan])]
+)
+def test_a_class_that_is_missing_is_told(y):
+    with pytest.raises(DataError, match="y, row 1: the class is missing"):
+        read_target(y)

@@ -34,6 +34,8 @@ def is_missing(value: Any) -> bool:
         return False
     try:
         return bool(value != value)
+    except ArithmeticError:  # a signalling NaN
+        return True
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
 

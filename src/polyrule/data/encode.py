@@ -34,7 +34,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
-from polyrule.data.table import Feature, Table, as_array, as_kept
+from polyrule.data.table import Feature, Table, as_array, as_kept, unmasked
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
 from polyrule.errors import DataError, DataWarning, depth_of_caller
 from polyrule.lazy import import_late
@@ -258,7 +258,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     >>> read_target(["no", "yes", "no"]).truth.tolist()
     [[0], [1], [0]]
     """
-    label_names = getattr(label_names, "classes_", label_names)
+    label_names, y = getattr(label_names, "classes_", label_names), unmasked(y)
     found_tags = tag_cells(y)
     if found_tags is not None:
         truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
@@ -270,6 +270,8 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
         return Target("multilabel", truth, names, _classes(names), sp.issparse(y))
     validation = import_late("sklearn.utils.validation")
     flat = validation.column_or_1d(y, warn=True)
+    if flat.dtype.kind == "O" and any(absent := [is_missing(value) for value in flat]):
+        raise DataError(f"y, row {absent.index(True)}: the class is missing; leave out the examples without one")
     if flat.dtype.kind in "fc":
         validation.assert_all_finite(flat, input_name="y")
     import_late("sklearn.utils.multiclass").check_classification_targets(flat)

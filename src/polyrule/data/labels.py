@@ -177,12 +177,14 @@ def tag_mark(value: Any) -> str | None:
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
-    matrix = sp.csr_array(sp.coo_array(check_sparse(Y, "Y")))  # new: the caller's is never sorted or thinned in place
+    given = sp.coo_array(check_sparse(Y, "Y"))
+    matrix = sp.csr_array(given)  # new: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])
     if unknown and matrix.data.dtype.kind == "f":
         matrix.data = np.where(np.isnan(matrix.data), UNKNOWN, matrix.data)
-    wrong = ~((matrix.data == 0) | (matrix.data == 1) | (unknown & (matrix.data == UNKNOWN)))
+    added_up = matrix.nnz < given.nnz  # so that a 2 may be a label that is present twice
+    wrong = ~((matrix.data == 0) | (matrix.data == 1) | ((unknown and not added_up) & (matrix.data == UNKNOWN)))
     if wrong.any():
         entry = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1

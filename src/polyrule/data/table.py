@@ -359,12 +359,24 @@ class Table:
 def as_array(values: Any, ragged: str) -> Array:
     """Make an array without making numbers of a mixed list text; `ragged` is said of rows that differ in length."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.array(values, dtype=object)
     except ValueError as problem:
         raise DataError(ragged) from problem
     return array
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array as one in which what is masked is missing; NumPy itself would show what is behind the mask.
+
+    >>> unmasked(np.ma.masked_array([1, 2], mask=[False, True]))
+    array([ 1., nan])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    missing: Any = np.nan if values.dtype.kind in "fiu" else None
+    return np.where(values.mask, missing, values.data)
 
 
 def places(values: Floats) -> Floats:

@@ -22,7 +22,7 @@ from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
 from polyrule.data.frames import column_names, is_frame, open_frame, renamed, split_labels, without_columns
 from polyrule.data.sparse import check_sparse
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError, OptionError
 from polyrule.estimators.fitted import FittedRules
 from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
@@ -325,7 +325,7 @@ def _checked(estimator: Any, X: Any) -> Any:
     if isinstance(X, Table) or (not isinstance(X, np.ndarray) and is_frame(X)):
         return X
     try:
-        return check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
+        return check_array(unmasked(X), accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
     except (TypeError, ValueError) as problem:
         raise DataError(" ".join(str(problem).split())) from problem
 
