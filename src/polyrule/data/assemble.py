@@ -15,7 +15,7 @@ from polyrule.data.columns import UnseenCategories, category_text
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import DATE_PARTS
 from polyrule.data.formats.blocks import Block, Column, DenseBlock, SparseBlock
-from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
+from polyrule.data.formats.encoders import Encoder, Place, encode_labels
 from polyrule.data.table import Table
 from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector
 from polyrule.errors import DataError
@@ -260,7 +260,7 @@ class Assembler:
         for j in self._layout.labels:
             column = self._layout.columns[j]
             place = self._layout.place(j, [1])
-            truths.append(label_truth(column.categories[0], 0, place) if column.categories else 0)
+            truths.append(encode_labels([column.categories[0]], place)[0] if column.categories else 0)
         return np.array(truths, dtype=np.uint8)
 
 

@@ -9,7 +9,7 @@ named.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ TRUTH = {
 }
 #: A label that nobody knows: neither present nor absent, right or wrong, counted nowhere.
 UNKNOWN = 2
+_NO_LABEL = 255
 _NO_TRUTH = ("", "?", "nan", "na")
 
 
@@ -117,33 +118,42 @@ def _as_label_array(Y: Any) -> Array:
 
 
 def _check_array(array: Array, names: tuple[str, ...], unknown: bool = False) -> Bytes:
-    if array.dtype.kind == "b":
-        return array.astype(np.uint8, order="C")
-    if array.dtype.kind in "fiu":
-        right = (array == 0) | (array == 1)
-        if right.all():
-            return array.astype(np.uint8, order="C")
-        missing = np.isnan(array)
-        if unknown and (right | missing).all():
-            return np.where(missing, UNKNOWN, array).astype(np.uint8, order="C")
-        right |= missing & unknown
-        row, column = np.unravel_index(int(np.argmin(right)), array.shape)
-        raise _not_a_label(array[row, column].item(), names[column], int(row))
-    if array.dtype.kind not in "OU":
+    if array.dtype.kind not in "biufOU":
         raise DataError(f"labels must be 0 or 1, not {array.dtype}")
-    labels = np.empty(array.shape, dtype=np.uint8)
-    for (row, column), value in np.ndenumerate(array):
-        labels[row, column] = _truth(value, names[column], row, unknown)
-    return labels
+    truth = truths(array, _NO_TRUTH if unknown else ())
+    wrong = truth == _NO_LABEL if unknown else truth > 1
+    if wrong.any():
+        row, column = np.unravel_index(int(np.argmax(wrong)), array.shape)
+        value = array[row, column]
+        raise _not_a_label(value.item() if isinstance(value, np.generic) else value, names[column], int(row))
+    return np.ascontiguousarray(truth)
 
 
-def _truth(value: Any, name: str, row: int, unknown: bool) -> int:
-    if unknown and (is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_TRUTH)):
-        return UNKNOWN
-    truth = truth_of(value)
-    if truth is None:
-        raise _not_a_label(value, name, row)
-    return truth
+def truths(values: Any, no_answer: Collection[str] = ()) -> Bytes:
+    """Return 0, 1 or `UNKNOWN` for the values of labels, and `_NO_LABEL` for what is none.
+
+    Values may be numbers, words such as no and yes, or missing; words in `no_answer` are missing, too.
+
+    >>> truths(["no", 1, None, "perhaps", "?"]).tolist(), truths(np.array([0.0, np.nan]), "?").tolist()
+    ([0, 1, 2, 255, 255], [0, 2])
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        present = values == 1
+        if (present | (values == 0)).all():
+            return np.asarray(present, dtype=np.uint8)
+        known = np.where(values == 0, 0, np.where(np.isnan(values), UNKNOWN, _NO_LABEL))
+        return np.where(present, 1, known).astype(np.uint8)
+    flat = values.ravel() if isinstance(values, np.ndarray) else values
+    found = np.array([_truth(value, no_answer) for value in flat], dtype=np.uint8)
+    return found.reshape(values.shape) if isinstance(values, np.ndarray) else found
+
+
+def _truth(value: Any, no_answer: Collection[str]) -> int:
+    known = TRUTH.get(value) if isinstance(value, str) else None  # as most words are written
+    if known is None:
+        missing = is_missing(value) or (isinstance(value, str) and value.strip().lower() in no_answer)
+        known = UNKNOWN if missing else truth_of(value)
+    return _NO_LABEL if known is None else known
 
 
 def truth_of(value: Any) -> int | None:
