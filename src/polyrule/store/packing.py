@@ -232,7 +232,7 @@ class _Packer:
         try:
             root = Node(parse(place.read_text(encoding="utf-8"), str(place), "block"), str(place))
             members = root.fields(("block", "lows"))
-            record = read_block(members["block"], self.plan.shape)
+            record = read_block(members["block"], self.plan)
             lows = [
                 np.array([np.inf if low.value is None else low.number() for low in node]) for node in members["lows"]
             ]
