@@ -308,3 +308,17 @@ def test_what_is_masked_is_missing():
 def test_a_class_that_is_missing_is_told(y):
     with pytest.raises(DataError, match="y, row 1: the class is missing"):
         read_target(y)
+
+
+def test_the_row_numbers_of_a_shuffled_frame_are_no_feature(tmp_path):
+    """Pandas writes them as a column; rules on them would be learned."""
+    frame = pd.DataFrame({"size": [3.0, 1.0, 2.0], "red": [1, 0, 1]}, index=[7, 0, 3])
+    frame.to_parquet(tmp_path / "songs.parquet")
+    arrow = pa.Table.from_pandas(frame)
+    assert arrow.column_names == ["size", "red", "__index_level_0__"]
+    assert read(tmp_path / "songs.parquet", labels="last:1").feature_names == ("size",)
+    for shown in (arrow, pl.from_arrow(arrow)):
+        assert to_table(shown).feature_names == ("size", "red")
+        learned = RuleListClassifier(teacher=None).fit(shown, labels=["red"])
+        assert learned.feature_names_in_.tolist() == ["size"]
+        assert learned.predict(shown).tolist() == learned.predict(frame).tolist()

@@ -69,7 +69,18 @@ def open_frame(data: Any) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.Series):
         raise DataError("a table needs a data frame, got a single column; use frame[['name']] instead of frame['name']")
     opened: nw.DataFrame[Any] = frame
+    if not hasattr(data, "iloc") and (rows := [name for name in opened.columns if is_row_number(name)]):
+        opened = opened.drop(rows)
     return opened
+
+
+def is_row_number(name: str) -> bool:
+    """Whether a column is what pandas writes for an index without a name: it takes it off again when it reads.
+
+    >>> is_row_number("__index_level_0__"), is_row_number("level")
+    (True, False)
+    """
+    return name.startswith("__index_level_") and name.endswith("__")
 
 
 def column_names(frame: Any) -> list[str]:

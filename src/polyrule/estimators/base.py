@@ -322,8 +322,10 @@ def _checked(estimator: Any, X: Any) -> Any:
         X = X.X
     if sp.issparse(X):
         X = check_sparse(X)  # scikit-learn's checks already follow the indices
-    if isinstance(X, Table) or (not isinstance(X, np.ndarray) and is_frame(X)):
+    if isinstance(X, Table):
         return X
+    if not isinstance(X, np.ndarray) and is_frame(X):
+        return X if hasattr(X, "iloc") else open_frame(X).to_native()
     try:
         return check_array(unmasked(X), accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
     except (TypeError, ValueError) as problem:
