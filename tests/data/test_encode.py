@@ -322,3 +322,10 @@ def test_the_row_numbers_of_a_shuffled_frame_are_no_feature(tmp_path):
         learned = RuleListClassifier(teacher=None).fit(shown, labels=["red"])
         assert learned.feature_names_in_.tolist() == ["size"]
         assert learned.predict(shown).tolist() == learned.predict(frame).tolist()
+
+
+def test_a_batch_of_arrow_keeps_its_names():
+    whole = pa.table({"size": [1.0, 2.0, 3.0], "hue": ["b", "a", None]})
+    found = to_table(whole.to_batches()[0])
+    assert found.features == to_table(whole).features
+    assert to_table(whole.select(["hue", "size"]).to_batches()[0], found.features).column(0).tolist() == [1.0, 2.0, 3.0]

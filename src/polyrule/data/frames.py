@@ -49,7 +49,7 @@ def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of a library narwhals knows; lazy frames count, so that opening can refuse them."""
     if isinstance(data, (np.ndarray, list, tuple)):  # what is given most often; asking narwhals takes its time
         return False
-    if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_polars_dataframe(data):
+    if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_polars_dataframe(data) or _is_batch(data):
         return True
     try:
         return nw.from_native(data, pass_through=True) is not data
@@ -59,6 +59,8 @@ def is_frame(data: Any) -> bool:
 
 def open_frame(data: Any) -> nw.DataFrame[Any]:
     """Wrap a frame, or say what to do with one that cannot be used as it is."""
+    if _is_batch(data):
+        data = nw.dependencies.get_pyarrow().Table.from_batches([data])
     try:
         frame: Any = nw.from_native(data, allow_series=True)
     except Exception as problem:  # narwhals raises its own and the library's errors, e.g. for duplicate names
@@ -72,6 +74,12 @@ def open_frame(data: Any) -> nw.DataFrame[Any]:
     if not hasattr(data, "iloc") and (rows := [name for name in opened.columns if is_row_number(name)]):
         opened = opened.drop(rows)
     return opened
+
+
+def _is_batch(data: Any) -> bool:
+    """Whether `data` is a batch of Arrow, of which narwhals knows nothing; as an array it would lose its names."""
+    arrow = nw.dependencies.get_pyarrow()
+    return arrow is not None and isinstance(data, arrow.RecordBatch)
 
 
 def is_row_number(name: str) -> bool:

@@ -126,7 +126,7 @@ def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = N
     if isinstance(data, Dataset):
         return Pieces(lambda features: _slices(data))
     if is_arrow:
-        return _frames(lambda: _arrow_frames(data), labels, weights)
+        return _frames(lambda: (batch for batch in data.to_batches() if batch.num_rows), labels, weights)
     if is_dask_frame:
         return _frames(lambda: (data.partitions[i].compute() for i in range(data.npartitions)), labels, weights)
     if y is None and is_frame(data):
@@ -197,14 +197,6 @@ def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> P
             yield from _slices(_dataset(X, y, own, features))
 
     return Pieces(read)
-
-
-def _arrow_frames(data: Any) -> Iterator[Any]:
-    import pyarrow
-
-    for batch in data.to_batches():
-        if batch.num_rows:
-            yield pyarrow.Table.from_batches([batch])
 
 
 def _dask_array(data: Any, y: Any, weights: Any) -> Pieces:
