@@ -29,6 +29,16 @@ def test_the_delimiter_is_found(delimiter, format):
     np.testing.assert_array_equal(data.X.values, [[1, 0], [2, 1]])
 
 
+@pytest.mark.parametrize("said", ["sep=;\n", '"sep=;"\r\n', "\nSEP=;\n\n"])
+def test_the_line_in_which_spreadsheets_name_the_delimiter_is_no_header(said):
+    data = table(said + "a,b;c\n1;2\n", labels=None)
+    assert data.feature_names == ("a,b", "c")
+    assert data.X.values.tolist() == [[1, 2]]
+    assert table(said + "1;2\n3;4\n", header=False).X.values.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match=f"line {said.count(chr(10)) + 2}: 1 values"):
+        table(said + "a;b\n1\n")
+
+
 def test_quotes_newlines_and_spaces():
     data = table('name, note\n"a, ""b""","two\nlines"\n  c ,d\n')
     assert data.feature_names == ("name", "note")

@@ -29,6 +29,8 @@ from polyrule.errors import DataError, OptionError
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", r"\N")
 """Cells that mean "missing" unless the user says otherwise; databases export ``\\N``, spreadsheets ``#N/A``."""
 _DELIMITERS = (",", "\t", ";", "|")
+_SAID = re.compile(rb'\n*"?sep=([^\w\n"])"?[ \t]*\n', re.IGNORECASE)
+"""The line above the header in which spreadsheets name the delimiter."""
 LONGEST_CELL = 131_072
 """Characters of one cell; the csv module reads no longer ones."""
 
@@ -98,7 +100,10 @@ class DelimitedReader:
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
-        self.delimiter = self._options.delimiter or guess_delimiter(first.text, ending)
+        said = _SAID.match(first.text)
+        self._above = said[0].count(b"\n") if said else 0  # lines before the first row
+        told = said[1].decode("latin-1") if said else guess_delimiter(first.text, ending)
+        self.delimiter = self._options.delimiter or told
         names, self._body_line = self._header()
         self.columns = [Column(name, "auto") for name in names]
         self.columns = self._guess_kinds(names)
@@ -200,6 +205,7 @@ class DelimitedReader:
     def _header(self) -> tuple[list[str], int]:
         """Names of the columns, and the line where the data begins."""
         for block in self._whole_rows(_SAMPLE_BYTES):
+            block = block.below(self._above + 1)
             reader = csv.reader(self._lines(block), delimiter=self.delimiter, strict=True)
             above = 0
             try:
@@ -207,7 +213,7 @@ class DelimitedReader:
                     if any(cell.strip() for cell in row):
                         names, is_header = self._names(self._name_cells(row, block, above))
                         self._source.budget.names(len(names))
-                        return names, block.first + reader.line_num if is_header else 1
+                        return names, block.first + reader.line_num if is_header else self._above + 1
                     above = reader.line_num
             except csv.Error as problem:
                 raise DataError(f"{self.name}, line {block.first}: {_reason(problem)}") from problem
