@@ -375,9 +375,9 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
     for option, wrong in (("max_bins", "many"), ("max_bins", None), ("block_rows", 0), ("block_rows", 1.5)):
         with pytest.raises(OptionError, match=f"{option} must be a whole number"):
             pack(frame, out=tmp_path / "t", labels="y_*", **{option: wrong})
-    with pytest.raises(DataError, match="weights: the array does not hold numbers"):
+    with pytest.raises(DataError, match="data: weights must be numbers"):
         pack(frame[FEATURES], frame[LABELS], out=tmp_path / "t", weights=["heavy"] * len(frame))
-    with pytest.raises(DataError, match="weights: column 'key' does not hold numbers"):
+    with pytest.raises(DataError, match="data: weights must be numbers"):
         pack(frame, out=tmp_path / "t", labels="y_*", weights="key")
     with pytest.raises(OptionError, match="y is for arrays of features"):
         pack("songs.csv", frame[LABELS], out=tmp_path / "t")

@@ -34,7 +34,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
-from polyrule.data.table import Feature, Table, as_array, as_kept, unmasked
+from polyrule.data.table import Feature, Table, as_array, as_features, as_kept, unmasked
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
 from polyrule.errors import DataError, DataWarning, depth_of_caller
 from polyrule.lazy import import_late
@@ -80,7 +80,7 @@ def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Other
     array([[5., 1.]])
     """
     unseen = UnseenCategories()
-    table = _encode(X, None if features is None else tuple(features), others, unseen)
+    table = _encode(X, None if features is None else as_features(features), others, unseen)
     if unseen.columns:
         unseen.warn()
     return table

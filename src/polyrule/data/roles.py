@@ -18,7 +18,7 @@ from polyrule.data.frames import check_distinct
 from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file, some_columns
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
-from polyrule.data.table import Feature
+from polyrule.data.table import Feature, as_features
 from polyrule.data.tags import TagCollector, find_separator
 from polyrule.errors import DataError, OptionError, did_you_mean
 
@@ -51,6 +51,10 @@ class Roles:
     tags: Any = None
     tag_separator: str | None = None
     features: Sequence[Feature] | None = None
+
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            object.__setattr__(self, "features", as_features(self.features))
 
 
 def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:

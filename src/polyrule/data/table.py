@@ -63,6 +63,11 @@ class Feature:
             raise DataError(f"feature {self.name!r}: kind must be one of {kinds}, not {self.kind!r}")
         if self.categories and not self.has_categories:
             raise DataError(f"feature {self.name!r}: a {self.kind} feature has no categories")
+        given: Any = self.categories
+        if isinstance(given, str):
+            raise DataError(f"feature {self.name!r}: categories must be a tuple of names, not one text")
+        if not isinstance(given, tuple):
+            object.__setattr__(self, "categories", tuple(given))
 
     @property
     def is_nominal(self) -> bool:
@@ -92,6 +97,15 @@ class Feature:
         'signup'
         """
         return self.name.removesuffix(f" {self.part}") if self.part else self.name
+
+
+def as_features(given: Iterable[Any]) -> tuple[Feature, ...]:
+    """Return what must be features, as a tuple."""
+    features = tuple(given)
+    for one in features:
+        if not isinstance(one, Feature):
+            raise DataError(f"features must be of the class Feature, as Feature('size') is, not {one!r:.60}")
+    return features
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,11 +158,14 @@ class Table:
                 matrix.sum_duplicates()
                 matrix.eliminate_zeros()
         else:
-            matrix = as_kept(np.asarray(values))
+            try:
+                matrix = as_kept(np.asarray(unmasked(values)))
+            except (TypeError, ValueError) as problem:
+                raise DataError(f"a table holds numbers only, so use polyrule.data.to_table ({problem})") from problem
         if features is None:
             width = matrix.shape[1] if matrix.ndim == 2 else 0
             features = [Feature(f"x{j}") for j in range(width)]
-        return cls(matrix, tuple(features))
+        return cls(matrix, as_features(features))
 
     def check_values(self) -> None:
         """Refuse numbers that no condition can mean: infinite ones, and codes that are no category."""

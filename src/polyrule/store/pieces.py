@@ -146,15 +146,7 @@ def _slices(data: Dataset) -> Iterator[Dataset]:
 
 def _dataset(X: Any, y: Any, weights: Any, features: Sequence[Feature] | None) -> Dataset:
     truth, names = to_labels(y)
-    own = None if weights is None else _as_numbers(weights, "the array")
-    return Dataset(to_table(X, features), truth, names, "data", None, own)
-
-
-def _as_numbers(weights: Any, where: str) -> Floats:
-    try:
-        return np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise DataError(f"weights: {where} does not hold numbers ({problem})") from problem
+    return Dataset(to_table(X, features), truth, names, "data", None, weights)
 
 
 def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pieces:
@@ -192,7 +184,7 @@ def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> P
             chosen = choose_columns(labels, names).positions
             weight = None if weights is None else choose_columns([weights], names, "weights").positions[0]
             rest = [j for j in range(len(names)) if j not in chosen and j != weight]
-            own = weight if weight is None else _as_numbers(opened[:, weight].to_numpy(), f"column {names[weight]!r}")
+            own = None if weight is None else opened[:, weight].to_numpy()
             X, y = (opened[:, positions].to_native() for positions in (rest, chosen))
             yield from _slices(_dataset(X, y, own, features))
 
