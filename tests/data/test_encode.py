@@ -329,3 +329,13 @@ def test_a_batch_of_arrow_keeps_its_names():
     found = to_table(whole.to_batches()[0])
     assert found.features == to_table(whole).features
     assert to_table(whole.select(["hue", "size"]).to_batches()[0], found.features).column(0).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_table_with_dates_where_a_model_has_numbers_is_told():
+    """And the other way round: the days were taken for places in a list."""
+    days = Table.from_array([[18691.0], [np.nan]], [Feature("on", "date")])
+    with pytest.raises(DataError, match="column 'on' held numbers when the model was fitted, but dates were given"):
+        to_table(days, [Feature("on")])
+    numbers = Table.from_array([[2021.0], [np.nan]], [Feature("on")])
+    with pytest.raises(DataError, match="column 'on' held dates when the model was fitted, but numbers were given"):
+        to_table(numbers, [Feature("on", "date")])

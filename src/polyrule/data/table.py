@@ -20,6 +20,8 @@ CODED = ("nominal", "ordinal")
 """Kinds of features whose values are positions among their categories."""
 KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
 """Types a dense table keeps its numbers in; each of them is exact as float64."""
+_CHECKED_CELLS = 1 << 20
+"""Looked at at once for infinite numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +171,8 @@ class Table:
 
     def check_values(self) -> None:
         """Refuse numbers that no condition can mean: infinite ones, and codes that are no category."""
-        matrix: Any = self.values
+        matrix: Any = self.check_finite().values
         coded, counts = self.coded, self.category_counts
-        if not coded.all() and np.isinf(matrix.data if self.is_sparse else matrix).any():
-            raise DataError("the table holds infinite numbers; use NaN for a missing value or clip them")
         if not coded.any():
             return
         if self.is_sparse:
@@ -190,6 +190,16 @@ class Table:
                 "the table holds nominal values that are no category: they are positions among the categories of their "
                 "feature, counted from 0, or NaN"
             )
+
+    def check_finite(self) -> Table:
+        """Return the table; an infinite number is refused by column and row."""
+        values: Any = self.values
+        stored = values.data.reshape(-1, 1) if self.is_sparse else values
+        blocks = row_blocks(len(stored), stored.shape[1], _CHECKED_CELLS) if stored.dtype.kind == "f" else []
+        if any(np.isinf(stored[rows]).any() for rows in blocks):
+            for j, feature in enumerate(self.features):
+                check_finite(self.column(j), feature.name)
+        return self
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -371,6 +381,17 @@ class Table:
         values: Any = self.values
         dense = values.toarray() if self.is_sparse else values
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)
+
+
+def check_finite(values: Floats, name: str) -> None:
+    """Name the first row of a column that holds an infinite number; NaN is a missing value and allowed."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise DataError(
+            f"column {name!r}, row {row}: the value is infinite; "
+            "use NaN for a missing value or clip it to a finite number"
+        )
 
 
 def as_array(values: Any, ragged: str) -> Array:
