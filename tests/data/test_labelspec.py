@@ -57,6 +57,8 @@ def test_ways_to_name_columns(spec, positions):
         (re.compile("xyz"), "matches no column"),
         ("", "there is no column ''"),
         ([1.5j], "neither a column name nor a position"),
+        ([1.5], "1.5 is neither a column name nor a position"),
+        ([False, True], "False is neither a column name nor a position"),
     ],
 )
 def test_what_matches_nothing(spec, message):

@@ -21,6 +21,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 from xml.parsers import expat
 
@@ -173,8 +174,10 @@ class _Columns:
                 f"{what}: there is no column {shorten(item)}{hint} (the columns are {listing(names)})", what
             )
         try:
-            position = int(item)
-        except (TypeError, ValueError):
+            if isinstance(item, bool):
+                raise TypeError
+            position = index(item)
+        except TypeError:
             raise OptionError(f"{what}: {shorten(item)} is neither a column name nor a position") from None
         if not -len(names) <= position < len(names):
             raise DataError(f"{what}: there is no column {position}; the file has {len(names)} columns")
