@@ -358,6 +358,15 @@ def test_pieces_with_other_ordered_values_are_refused() -> None:
         join_features([size], [Feature("other")], "b")
 
 
+def test_files_of_several_kinds_are_refused(tmp_path) -> None:
+    """A file without a date has fewer columns, which were counted before they were looked at."""
+    for name, text in {"a": "on,y\n2020-01-01,0\n", "b": "on,y\n,1\n", "c": "y,on\n0,2020-01-01\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(DataError, match=r"b: its columns are not those of the rows before \(it lacks 'on year', "):
+        pack(tmp_path / "[ab].csv", out=tmp_path / "s", labels="y")
+    assert len(pack(tmp_path / "[ac].csv", out=tmp_path / "s", labels="y")) == 2
+
+
 def test_what_a_store_refuses(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*")
     with pytest.raises(DataError, match="there is something already"):

@@ -176,8 +176,8 @@ class _Packer:
 
         def first_pass() -> Iterator[Described]:
             for piece in self.pieces.read(None):
+                yield piece.name, piece.features, piece.label_names  # which are held against those before, and then
                 look(piece)
-                yield piece.name, piece.features, piece.label_names
 
         features, labels = agreed(first_pass())
         assert finder is not None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Array, Floats
+from polyrule.data.columns import listing
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
@@ -67,8 +68,11 @@ def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str
     >>> join_features([Feature("hue", "nominal", ("red",))], [Feature("hue", "nominal", ("blue", "red"))], "b.csv")
     [Feature(name='hue', kind='nominal', categories=('blue', 'red'))]
     """
-    if [feature.name for feature in known] != [feature.name for feature in found]:
-        raise DataError(f"{where}: its columns are not those of the rows before; all must be of one kind")
+    names, own = [feature.name for feature in known], [feature.name for feature in found]
+    if names != own:
+        lacking = [name for name in names if name not in own]
+        told = f" (it lacks {listing(lacking)})" if lacking else ""
+        raise DataError(f"{where}: its columns are not those of the rows before{told}; all must be of one kind")
     return [_joined(left, right, where) for left, right in zip(known, found, strict=True)]
 
 
