@@ -99,6 +99,9 @@ def test_a_dataset_reads_what_it_is_made_of():
             polyrule.Dataset(polyrule.Table.from_array(X), wrong, ("a", "b", "c"))
     with pytest.raises(DataError, match="weights must be numbers"):
         polyrule.Dataset(polyrule.Table.from_array(X), Y, ("a", "b", "c"), weights=["heavy"] * 30)
+    for kind in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
+        data = polyrule.Dataset(polyrule.Table.from_array(X), sp.csr_array(Y).asformat(kind), ("a", "b", "c"))
+        assert (data.Y.format, data[:2].Y.toarray().tolist()) == ("csr", Y[:2].tolist())
     with pytest.raises(DataError, match="X must be a Table"):
         polyrule.Dataset(X, Y, ("a", "b", "c"))
 

@@ -137,7 +137,9 @@ class Dataset:
 
 
 def _is_read(Y: Any) -> bool:
-    """Whether labels are written as they are here: 0, 1 or unknown."""
+    """Whether labels are written as they are here: 0, 1 or unknown, each of them once."""
+    if sp.issparse(Y) and not (getattr(Y, "format", "") == "csr" and getattr(Y, "has_canonical_format", False)):
+        return False
     stored = Y.data if sp.issparse(Y) else Y
     if not isinstance(stored, np.ndarray) or isinstance(stored, np.ma.MaskedArray) or stored.dtype.kind not in "biu":
         return False
