@@ -59,8 +59,7 @@ class Roles:
 
 def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     """Decide for every column whether it is a feature, a label, something else, or skipped."""
-    columns = reader.columns
-    names = [column.name for column in columns]
+    names = [column.name for column in reader.columns]
     try:
         check_distinct(names, "column")
     except DataError as problem:
@@ -74,7 +73,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     dropped = some_columns(roles.drop, names, "drop")
     labels.positions = [j for j in labels.positions if j not in dropped]
     taken_up = dropped | reserved | set(labels.positions)
-    free = [j for j in range(len(columns)) if j not in taken_up]
+    free = [j for j in range(len(names)) if j not in taken_up]
     unseen = UnseenCategories()
     encoders = _encoders(reader, roles, names, free, unseen)
     info: dict[str, Any] = {"source": reader.name}
@@ -83,9 +82,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     if labels.parents:
         info["label_parents"] = labels.parents
     return Layout(
-        file=reader.name,
-        unit=reader.unit,
-        columns=columns,
+        reader=reader,
         features=list(encoders),
         labels=labels.positions,
         encoders=encoders,
