@@ -210,6 +210,20 @@ def test_partitions_of_several_kinds_are_refused(client) -> None:
         learner.fit(dd.from_pandas(pd.concat([X, X]), npartitions=2, sort=False), parts)
 
 
+def test_empty_partitions_say_nothing_about_kinds(client) -> None:
+    X, Y = (one.astype(object) if "c" in one else one for one in world(60))
+    X = X.astype({"a": float, "b": int})
+    parts = [[dask.delayed(one[rows]) for rows in (slice(0), slice(40), slice(40, 60), slice(0))] for one in (X, Y)]
+    frames = [
+        dd.from_delayed(part, meta=one, verify_meta=False) for part, one in zip(parts, (X[:0], Y[:0]), strict=True)
+    ]
+    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=16, max_rules=3).fit(*frames)
+    expected = RuleListClassifier.paper(max_bins=16, max_rules=3).fit(X, Y)
+    assert str(learner.rules_) == str(expected.rules_)
+    with pytest.raises(DataError, match="there are no rows to pack"):
+        learner.fit(*(dd.from_pandas(one[:0], npartitions=1) for one in (X, Y)))
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**31),

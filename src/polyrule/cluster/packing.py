@@ -45,15 +45,15 @@ def pack_collections(
     read = [dask.delayed(_read)(label_names, *part) for part in zip(*columns, strict=True)]
     pieces = client.compute(read)
     described = client.gather(client.map(_describe, pieces, pure=False))
-    features, names = agreed((f"partition {number}", *found[:2]) for number, found in enumerate(described))
+    sizes = [found[2:] for found in described]
+    filled = [index for index, (size, _) in enumerate(sizes) if size]  # of what is empty nobody knows the kinds
+    features, names = agreed((f"partition {index}", *described[index][:2]) for index in filled)
     highs = _cuts(client, pieces, features, max_bins)
     lows = client.gather(_map(client, _lows, pieces, highs))
     bins = tuple(
         nominal_bins(feature) if feature.is_nominal else Bins(np.min([low[j] for low in lows], axis=0), highs[j])
         for j, feature in enumerate(features)
     )
-    sizes = [found[2:] for found in described]
-    filled = [index for index, (size, _) in enumerate(sizes) if size]
     rows, weight = (sum(column) for column in zip(*sizes, strict=True))
     known = [pieces]
 

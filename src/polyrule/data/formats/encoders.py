@@ -30,10 +30,6 @@ _PLAIN = b"0123456789.+-eE"
 class KindConflict(Exception):
     """A column that looked numeric so far holds text: the kinds must be found again from the whole file."""
 
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
-        self.column = column
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
