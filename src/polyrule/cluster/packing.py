@@ -45,22 +45,22 @@ def pack_collections(
     read = [dask.delayed(_read)(label_names, *part) for part in zip(*columns, strict=True)]
     pieces = client.compute(read)
     described = client.gather(client.map(_describe, pieces, pure=False))
-    sizes = [found[2:] for found in described]
-    filled = [index for index, (size, _) in enumerate(sizes) if size]  # of what is empty nobody knows the kinds
+    filled = [index for index, found in enumerate(described) if found[2]]  # of what is empty nobody knows the kinds
     features, names = agreed((f"partition {index}", *described[index][:2]) for index in filled)
+    read, pieces = [read[index] for index in filled], [pieces[index] for index in filled]
     highs = _cuts(client, pieces, features, max_bins)
     lows = client.gather(_map(client, _lows, pieces, highs))
     bins = tuple(
         nominal_bins(feature) if feature.is_nominal else Bins(np.min([low[j] for low in lows], axis=0), highs[j])
         for j, feature in enumerate(features)
     )
-    rows, weight = (sum(column) for column in zip(*sizes, strict=True))
+    rows, weight = (sum(found[place] for found in described) for place in (2, 3))
     known = [pieces]
 
     def blocks() -> list[Any]:
         """Encode the partitions; where they are lost with everything else, read them again."""
         found = known.pop() if known else client.compute(read)
-        encoded = _map(client, _encode, [found[index] for index in filled], features, bins, keep_values)
+        encoded = _map(client, _encode, found, features, bins, keep_values)
         wait(encoded)
         return encoded
 
