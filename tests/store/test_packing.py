@@ -390,6 +390,8 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         pack(frame, out=tmp_path / "t", labels="y_*", weights="key")
     with pytest.raises(OptionError, match="y is for arrays of features"):
         pack("songs.csv", frame[LABELS], out=tmp_path / "t")
+    with pytest.raises(OptionError, match="labels= says which columns are labels, so y must be left out"):
+        pack(frame[FEATURES], frame[LABELS], labels=["a", "b", "c"], out=tmp_path / "t")
     songs = datasets.load("emotions")
     for option, own in {"y": songs.Y, "labels": "calm", "weights": np.ones(len(songs))}.items():
         with pytest.raises(OptionError, match=f"a Dataset brings its own labels and weights; leave out {option}="):

@@ -116,6 +116,8 @@ def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = N
         for name, given in {"y": y, "labels": None if is_auto(labels) else labels, "weights": weights}.items():
             if given is not None:
                 raise OptionError(f"a Dataset brings its own labels and weights; leave out {name}=")
+    elif y is not None and labels is not None and not is_auto(labels):
+        raise OptionError("labels= says which columns are labels, so y must be left out")
     are_files = isinstance(data, (str, os.PathLike)) or (
         isinstance(data, (list, tuple)) and bool(data) and all(isinstance(item, (str, os.PathLike)) for item in data)
     )
