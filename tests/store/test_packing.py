@@ -403,6 +403,17 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         RuleListClassifier.paper(refine=True).fit(frame[FEATURES], frame[LABELS])
 
 
+def test_labels_keep_their_names_and_fit_the_examples(tmp_path) -> None:
+    songs = datasets.load("emotions", part="test")
+    store = pack(songs.X, songs.Y, out=tmp_path / "s")
+    assert store.label_names == songs.label_names
+    for weights, names in ((None, ("a",)), (np.ones(3, dtype=int), songs.label_names)):
+        with pytest.raises(DataError, match=r"202 examples and . names, but labels of shape \(202, 6\)"):
+            pack_table(songs.X, songs.Y, weights, names)
+    with pytest.raises(DataError, match="a store holds codes to learn from, not features"):
+        RuleListClassifier.paper(max_rules=1).fit(store).predict(store)
+
+
 def test_many_bins_take_two_bytes(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=1000)
     assert store.blocks[0].codes.dtype == np.uint16

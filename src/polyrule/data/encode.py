@@ -254,7 +254,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
         truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
         return Target("multilabel", truth, names, _classes(names), separator=found_tags[1])
     if sp.issparse(y) or _is_matrix(y):
-        truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None), unknown=True)
+        truth, names = to_labels(y, label_names, unknown=True)
         if truth.shape[1] == 0:
             raise DataError("Y has no label column; give at least one label")
         return Target("multilabel", truth, names, _classes(names), sp.issparse(y))

@@ -73,7 +73,7 @@ def to_labels(
         and true, no and yes, f and t, n and y, absent and present (any case) are understood too. A one-dimensional
         array is a single label.
     label_names : sequence of str, optional
-        Names of the labels; the columns' names of a frame are the default, otherwise y0, y1, …
+        Names of the labels; the columns' names of a frame or of `Dataset.Y` are the default, otherwise y0, y1, …
     unknown : bool
         Whether a label may be unknown (NaN, None or ?), which is written as 2; otherwise that is an error.
 
@@ -93,6 +93,8 @@ def to_labels(
     ...
     polyrule.errors.DataError: label 'y1', row 0: 2 is not 0 or 1, or no or yes
     """
+    if label_names is None and isinstance(Y, LabelMatrix):
+        label_names = Y.names
     if sp.issparse(Y):
         return _sparse_labels(Y, label_names, unknown)
     if not isinstance(Y, (np.ndarray, list, tuple)) and is_frame(Y):

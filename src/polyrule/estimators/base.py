@@ -320,6 +320,8 @@ def _checked(estimator: Any, X: Any) -> Any:
     """X as a table, a frame, or an array or sparse matrix that scikit-learn accepts."""
     if isinstance(X, Dataset):
         X = X.X
+    if isinstance(X, Packed):
+        raise DataError("a store holds codes to learn from, not features; read the data that it was packed from")
     if sp.issparse(X):
         X = check_sparse(X)  # scikit-learn's checks already follow the indices
     if isinstance(X, Table):
