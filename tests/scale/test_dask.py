@@ -24,6 +24,7 @@ from tests.scale.worlds import counted, learn_both, packed_of
 import polyrule.dask
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
 from polyrule.cluster.counter import TRIES, DaskCounter, again
+from polyrule.cluster.packing import pack_collections
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
@@ -238,7 +239,7 @@ def test_cuts_are_those_of_the_whole_column(client, monkeypatch, seed, distinct,
     X[rng.random(400) < 0.95, 1] = distinct  # one value in most rows
     X[100:, 2] = np.nan
     given = (da.from_array(one, chunks=(400 // blocks, -1)) for one in (X, (X[:, :1] > 0).astype(int)))
-    found = polyrule.cluster.packing.pack_collections(client, *given, max_bins, False)
+    found = pack_collections(client, *given, max_bins, False)
     for j, (feature, bins) in enumerate(zip(found.features, found.bins, strict=True)):
         expected = bins_of(X[:, j], feature, max_bins)
         np.testing.assert_array_equal(bins.highs, expected.highs)
