@@ -74,7 +74,8 @@ class Workbook:
         """Texts that cells refer to by number."""
         texts: list[str] = []
         if (path := self._beside.get("sharedStrings")) is not None:
-            for _ in self._parse(path, _Texts("si", lambda _, text: texts.append(text))):
+            into = _Texts("si", lambda _, text: texts.append(text))
+            for _ in self._parse(path, into.start, into.end, into.text):
                 pass
         return texts
 
@@ -116,7 +117,8 @@ class Workbook:
             if value is not None:
                 values[column] = value
 
-        for _ in self._parse(self._sheet, _Texts("c", take, begin)):
+        into = _Texts("c", take, begin)
+        for _ in self._parse(self._sheet, into.start, into.end, into.text):
             if len(done) > 1:  # the last one may go on
                 yield from done[:-1]
                 done = done[-1:]
@@ -173,12 +175,23 @@ class Workbook:
 
     def _elements(self, path: str, *names: str) -> list[tuple[str, Attributes]]:
         """The attributes of all elements of these names, in order."""
-        found = _Elements(frozenset(names))
-        for _ in self._parse(path, found):
-            pass
-        return found.found
+        found: list[tuple[str, Attributes]] = []
 
-    def _parse(self, path: str, into: _Elements | _Texts) -> Iterator[None]:
+        def start(tag: str, given: Attributes) -> None:
+            if (name := tag.rpartition(":")[2]) in names:
+                found.append((name, given))
+
+        for _ in self._parse(path, start):
+            pass
+        return found
+
+    def _parse(
+        self,
+        path: str,
+        start: Callable[[str, Attributes], None],
+        end: Callable[[str], None] | None = None,
+        text: Callable[[str], None] | None = None,
+    ) -> Iterator[None]:
         """Parse one part of the archive, a piece at a time."""
         info = self._archive.NameToInfo.get(path)
         if info is None:
@@ -188,8 +201,7 @@ class Workbook:
         self._budget.bytes(info.file_size, "unpacked content")  # no more than this is ever unpacked
         parser = expat.ParserCreate()
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = into.start, into.end
-        parser.CharacterDataHandler = into.text
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
         parser.StartDoctypeDeclHandler = self._no_doctype
         try:
             with self._archive.open(info) as stream:
@@ -206,22 +218,6 @@ class Workbook:
 
     def _no_doctype(self, *_: Any) -> None:
         raise DataError(f"{self.name}: its XML declares a document type, which workbooks do not")
-
-
-class _Elements:
-    """Keeps the attributes of elements with certain names."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-        self.found: list[tuple[str, Attributes]] = []
-
-    def start(self, tag: str, given: Attributes) -> None:
-        if (name := tag.rpartition(":")[2]) in self._names:
-            self.found.append((name, given))
-
-    def end(self, tag: str) -> None: ...
-
-    def text(self, text: str) -> None: ...
 
 
 class _Texts:
