@@ -58,8 +58,8 @@ def test_missing_values_and_what_stands_for_them():
 
 @pytest.mark.parametrize("missing", [["?", "-999"], [*MISSING, "-999"], "-999"])
 def test_a_number_may_stand_for_a_missing_value(missing):
-    data = table("a,b\n1.5,-999\n-999,3\n", missing=missing)
-    np.testing.assert_array_equal(data.X.values, [[1.5, NAN], [NAN, 3]])
+    data = table("a,b\n1.5,-999\n-999,3\n,4\n", missing=missing)  # an empty cell is missing whatever else is
+    np.testing.assert_array_equal(data.X.values, [[1.5, NAN], [NAN, 3], [NAN, 4]])
 
 
 def test_decimal_commas_are_not_mistaken_for_categories():

@@ -50,7 +50,7 @@ class DelimitedOptions:
         Whether the first line holds the names. By default it does, unless all its cells are numbers: then the caller
         must say, because a lost first row would go unnoticed. Without a header the columns are x0, x1, …
     missing : sequence of str
-        Cells that stand for a missing value, such as ``-999``.
+        Cells that stand for a missing value, such as ``-999``, in place of the usual ones; an empty cell always does.
     decimal : str
         The decimal point: ``.`` or ``,``.
     thousands : str, optional
@@ -69,6 +69,11 @@ class DelimitedOptions:
     thousands: str | None = None
     dates: str | None = None
     sheet: str | None = None
+
+    @property
+    def missing_texts(self) -> frozenset[str]:
+        """The cells that stand for a missing value."""
+        return frozenset({"", *self.missing})
 
     @property
     def missing_numbers(self) -> frozenset[float]:
@@ -95,7 +100,7 @@ class DelimitedReader:
         self.name, self.unit = source.name, "line"
         self.hints = Hints()
         self._source, self._options = source, options or DelimitedOptions()
-        self._missing = frozenset(self._options.missing)
+        self._missing = self._options.missing_texts
         self._style = NumberStyle(self._options.decimal, self._options.thousands)
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:

@@ -280,7 +280,7 @@ class XlsxReader:
     def __init__(self, source: Source, options: DelimitedOptions | None = None) -> None:
         self.name, self.unit, self.hints = source.name, "row", Hints()
         self._budget, self._options = source.budget, options or DelimitedOptions()
-        self._missing, self._missing_numbers = frozenset(self._options.missing), self._options.missing_numbers
+        self._missing, self._missing_numbers = self._options.missing_texts, self._options.missing_numbers
         self._source = source  # whose copy, if it is one, is read from here on
         self._book = Workbook(source.seekable(), source.budget, self._options.sheet)
         weakref.finalize(self, self._book.close)
