@@ -185,16 +185,11 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
     array([ 1., nan, nan])
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        _check_numbers(values, feature)
-        if not feature.has_categories:
-            return values
-    elif feature.is_dated:
+        return _encode_numbers(values, feature, unseen)
+    if feature.is_dated:
         return _encode_dates(values, feature)
     if feature.has_categories:
-        codes, lost = Categories(feature.categories).encode(values)
-        if unseen is not None:
-            unseen.add(feature.name, [values[row] for row in lost])
-        return codes
+        return _codes(Categories(feature.categories), values, feature, unseen)
     encoded = np.empty(len(values))
     for row, value in enumerate(values):
         if is_missing(value):
@@ -222,18 +217,26 @@ def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
     return part_of(days, feature.part)
 
 
-def _check_numbers(values: Floats, feature: Feature) -> None:
-    """Refuse infinite numbers, and numbers where a feature has none."""
+def _encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None) -> Floats:
     check_finite(values, feature.name)
-    if np.isnan(values).all():
-        return
-    if feature.is_dated:
+    known = Categories(feature.categories) if feature.has_categories else None
+    if feature.is_dated and not np.isnan(values).all():
         raise DataError(f"column {feature.column!r} held dates when the model was fitted, but numbers were given")
-    if feature.has_categories and not Categories(feature.categories).numbers:
+    if known is not None and not known.numbers and not np.isnan(values).all():
         raise DataError(
             f"column {feature.name!r} is {feature.kind} with values {listing(feature.categories)}, "
             "but numbers were given"
         )
+    return values if known is None else _codes(known, values, feature, unseen)
+
+
+def _codes(
+    known: Categories, values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
+) -> Floats:
+    codes, lost = known.encode(values)
+    if unseen is not None:
+        unseen.add(feature.name, [values[row] for row in lost])
+    return codes
 
 
 def recode(values: Floats, old: Feature, new: Feature, unseen: UnseenCategories | None = None) -> Floats:
