@@ -7,7 +7,7 @@ import pytest
 
 from polyrule import pack
 from polyrule.data import read
-from polyrule.data.labelspec import choose_columns
+from polyrule.data.labelspec import choose_columns, choose_labels
 from polyrule.errors import DataError, OptionError
 
 NAMES = ["size", "hue", "mood_calm", "mood_sad", "red,green", "first:1", "a..b", "0"]
@@ -40,7 +40,7 @@ NAMES = ["size", "hue", "mood_calm", "mood_sad", "red,green", "first:1", "a..b",
     ],
 )
 def test_ways_to_name_columns(spec, positions):
-    assert choose_columns(spec, NAMES).positions == positions
+    assert choose_columns(spec, NAMES) == positions
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,10 @@ def test_list_files(tmp_path):
     xml = tmp_path / "labels.xml"
     xml.write_text('<labels><label name="mood_sad"/><label name="hue"><label name="mood_calm"/></label></labels>')
     for spec in (xml, str(xml), f"@{xml}"):
-        choice = choose_columns(spec, NAMES)
-        assert choice.positions == [1, 2, 3]
-        assert choice.parents == {"mood_calm": "hue"}
+        assert choose_labels(spec, NAMES) == ([1, 2, 3], {"mood_calm": "hue"})
     text = tmp_path / "labels.txt"
     text.write_text("# moods\nmood_sad\n\nmood_calm\n")
-    assert choose_columns(f"@{text}", NAMES).positions == [2, 3]
+    assert choose_columns(f"@{text}", NAMES) == [2, 3]
     text.write_text("mood_happy\n")
     with pytest.raises(DataError, match=r"labels\.txt: the label 'mood_happy' is not a column of the data"):
         choose_columns(f"@{text}", NAMES)

@@ -335,7 +335,7 @@ def split_labels(frame: Any, labels: Any) -> tuple[Any, Any]:
         raise OptionError("labels= names columns of a data frame; for other data pass the labels as y")
     opened = open_frame(frame)
     names = column_names(opened)
-    chosen = choose_columns(labels, names).positions
+    chosen = choose_columns(labels, names)
     if not chosen:
         raise DataError("labels= names no column; name at least one")
     rest = [position for position in range(len(names)) if position not in set(chosen)]

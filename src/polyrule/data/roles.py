@@ -15,7 +15,7 @@ from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
-from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file, some_columns
+from polyrule.data.labelspec import choose_columns, choose_labels, is_auto, names_file, some_columns
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature, as_features
@@ -66,27 +66,27 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         raise DataError(f"{reader.name}: {problem}") from problem
     taken = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
     collector = _collector(reader, roles, taken["tags"])
-    labels = LabelChoice([]) if collector is not None else _labels(reader, roles, names, source)
+    labels, parents = ([], {}) if collector is not None else _labels(reader, roles, names, source)
     reserved = {j for j in taken.values() if j is not None}
-    if clash := reserved & set(labels.positions):
+    if clash := reserved & set(labels):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
     dropped = some_columns(roles.drop, names, "drop")
-    labels.positions = [j for j in labels.positions if j not in dropped]
-    taken_up = dropped | reserved | set(labels.positions)
+    labels = [j for j in labels if j not in dropped]
+    taken_up = dropped | reserved | set(labels)
     free = [j for j in range(len(names)) if j not in taken_up]
     unseen = UnseenCategories()
     encoders = _encoders(reader, roles, names, free, unseen)
     info: dict[str, Any] = {"source": reader.name}
     if reader.hints.dates is not None:
         info["dates"] = reader.hints.dates
-    if labels.parents:
-        info["label_parents"] = labels.parents
+    if parents:
+        info["label_parents"] = parents
     return Layout(
         reader=reader,
         features=list(encoders),
-        labels=labels.positions,
+        labels=labels,
         encoders=encoders,
-        label_names=tuple(names[j] for j in labels.positions),
+        label_names=tuple(names[j] for j in labels),
         identifier=taken["identifier"],
         weights=taken["weights"],
         tags_column=taken["tags"],
@@ -99,7 +99,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
     if spec is None:
         return None
-    positions = choose_columns([spec] if isinstance(spec, (str, Integral)) else spec, names, option).positions
+    positions = choose_columns([spec] if isinstance(spec, (str, Integral)) else spec, names, option)
     if len(positions) != 1:
         raise OptionError(f"{option} must name one column, not {len(positions)}")
     return positions[0]
@@ -131,18 +131,19 @@ def _vocabulary(labels: Any) -> list[str]:
     raise OptionError("where rows list their labels, labels= gives the names there may be; or leave it out")
 
 
-def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
+def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> tuple[list[int], dict[str, str]]:
+    """Positions of the label columns, and the parents of labels that are nested."""
     if roles.labels is None:
-        return LabelChoice([])
+        return [], {}
     if not is_auto(roles.labels):
-        return choose_columns(roles.labels, names, "labels")
+        return choose_labels(roles.labels, names)
     listed = _label_list_beside(source)
     if listed is not None:
         return names_file(listed, {name: j for j, name in enumerate(names)})
     if reader.hints.meka is not None:
-        return _meka(reader, names)
+        return _meka(reader, names), {}
     if roles.features is not None:
-        return LabelChoice([])
+        return [], {}
     raise LabelsUnknownError(reader.name, names)
 
 
@@ -157,7 +158,7 @@ def _label_list_beside(source: Source) -> Any:
     return found[0] if found else None
 
 
-def _meka(reader: Reader, names: list[str]) -> LabelChoice:
+def _meka(reader: Reader, names: list[str]) -> list[int]:
     count, every = reader.hints.meka or 0, list(range(len(names)))
     if reader.hints.filtered_after_meka:
         raise DataError(
@@ -166,7 +167,7 @@ def _meka(reader: Reader, names: list[str]) -> LabelChoice:
         )
     if count == 0 or abs(count) > len(names):
         raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
-    return LabelChoice(every[:count] if count > 0 else every[count:])
+    return every[:count] if count > 0 else every[count:]
 
 
 def _encoders(

@@ -187,8 +187,8 @@ def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> P
         for frame in frames():
             opened = open_frame(frame)
             names = column_names(opened)
-            chosen = choose_columns(labels, names).positions
-            weight = None if weights is None else choose_columns([weights], names, "weights").positions[0]
+            chosen = choose_columns(labels, names)
+            weight = None if weights is None else choose_columns([weights], names, "weights")[0]
             rest = [j for j in range(len(names)) if j not in chosen and j != weight]
             own = None if weight is None else opened[:, weight].to_numpy()
             X, y = (opened[:, positions].to_native() for positions in (rest, chosen))
