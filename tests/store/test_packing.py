@@ -414,6 +414,12 @@ def test_labels_keep_their_names_and_fit_the_examples(tmp_path) -> None:
         RuleListClassifier.paper(max_rules=1).fit(store).predict(store)
 
 
+def test_numbers_of_numpy_are_options_too(frame, tmp_path) -> None:
+    options = {"max_bins": np.int64(16), "block_rows": np.int64(300), "keep_values": np.True_}
+    store = pack(frame, labels="y_*", out=tmp_path / "s", **options)
+    assert (len(store.blocks), store.has_values) == (3, True)
+
+
 def test_many_bins_take_two_bytes(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=1000)
     assert store.blocks[0].codes.dtype == np.uint16

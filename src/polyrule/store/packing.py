@@ -85,7 +85,7 @@ def pack(
     >>> len(store), store.label_names, store.blocks[0].codes.tolist()
     (2, ('y0', 'y1'), [[0, 1], [0, 0]])
     """
-    check_max_bins(max_bins)
+    max_bins = check_max_bins(max_bins)
     if isinstance(block_rows, bool) or not isinstance(block_rows, (int, np.integer)) or block_rows < 1:
         raise OptionError(f"block_rows must be a whole number of at least 1, got {block_rows!r}")
     target = Path(out)
@@ -98,7 +98,8 @@ def pack(
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise DataError(f"{target}: there is something already; choose another folder or remove it first")
         pieces = open_pieces(data, y, labels, weights, **options)
-        packer = _Packer(pieces, target, max_bins, keep_values, block_rows, progress or (lambda what, rows: None))
+        heard = progress or (lambda what, rows: None)
+        packer = _Packer(pieces, target, max_bins, bool(keep_values), int(block_rows), heard)
         packer.run()
         return Store(target)
 
