@@ -87,6 +87,40 @@ def test_a_dataset_takes_labels_as_fit_does(labels):
     assert np.array_equal(data.Y, Y)
 
 
+def test_a_dataset_reads_what_it_is_made_of():
+    """Labels of other numbers were counted as they are, and weights in a list could not be cut."""
+    labels = np.array([[1.0, np.nan, 0.0]] * 30)
+    data = polyrule.Dataset(polyrule.Table.from_array(X), labels, ["a", "b", "c"], weights=[1] * 30)
+    assert data[:2].Y.tolist() == [[1, 2, 0]] * 2
+    assert (data[:1].label_names, data[:1].weights.tolist()) == (("a", "b", "c"), [1.0])
+    assert data.describe().cardinality == 1
+    for wrong in (np.full((30, 3), 5), sp.csr_array(np.full((30, 3), 3)), np.full((30, 3), 0.5)):
+        with pytest.raises(DataError, match="is not 0 or 1"):
+            polyrule.Dataset(polyrule.Table.from_array(X), wrong, ("a", "b", "c"))
+    with pytest.raises(DataError, match="weights must be numbers"):
+        polyrule.Dataset(polyrule.Table.from_array(X), Y, ("a", "b", "c"), weights=["heavy"] * 30)
+    for kind in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
+        data = polyrule.Dataset(polyrule.Table.from_array(X), sp.csr_array(Y).asformat(kind), ("a", "b", "c"))
+        assert (data.Y.format, data[:2].Y.toarray().tolist()) == ("csr", Y[:2].tolist())
+    with pytest.raises(DataError, match="X must be a Table"):
+        polyrule.Dataset(X, Y, ("a", "b", "c"))
+
+
+def test_features_that_are_none():
+    for use in (
+        lambda: polyrule.Table.from_array(X, list("abcd")),
+        lambda: polyrule.data.to_table(FRAME, list("abcd")),
+        lambda: polyrule.data.read(io.BytesIO(b"a,b\n1,2\n"), labels=None, features=["a"]),
+    ):
+        with pytest.raises(DataError, match="features must be of the class Feature"):
+            use()
+    with pytest.raises(DataError, match="categories must be a tuple of names"):
+        polyrule.Feature("hue", "nominal", "red")
+    assert polyrule.Feature("hue", "nominal", ["red", "blue"]) == polyrule.Feature("hue", "nominal", ("red", "blue"))
+    with pytest.raises(DataError, match="a table holds numbers only"):
+        polyrule.Table.from_array([["red"]])
+
+
 @pytest.mark.parametrize("labels", [[[1, 0]] * 30, [["x"] * 3] * 30, 3, None, [[[1]]]])
 def test_a_dataset_refuses_what_are_no_labels(labels):
     with pytest.raises(DataError):

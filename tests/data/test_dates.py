@@ -138,6 +138,10 @@ def test_ordinal_is_checked():
         read(io.BytesIO(text), labels=["red"], ordinal={"plam": PLANS})
     with pytest.raises(OptionError, match="at least two different values"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": ["basic"]})
+    with pytest.raises(OptionError, match="column 'plan' needs at least two different values"):
+        read(io.BytesIO(text), labels=["red"], ordinal={"plan": 3})
+    with pytest.raises(OptionError, match="ordinal must say the values of each column"):
+        read(io.BytesIO(text), labels=["red"], ordinal=["plan"])
     with pytest.raises(OptionError, match="cannot be ordinal and nominal"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": PLANS}, nominal="plan")
 
@@ -245,3 +249,9 @@ def test_dates_that_are_no_feature_stay_as_they_are_written():
 @pytest.mark.parametrize("cell", ["31.12.21", "99/99/2021", "1/2", "1.2.3", "31.13.2021", "1/2.2021"])
 def test_what_only_looks_like_dates_is_text(cell):
     assert days(f"on|n\n{cell}|1\n12/31/2021|2\n").features[0].is_nominal
+
+
+def test_a_day_past_the_year_9999_is_told():
+    far = pd.DataFrame({"on": np.array(["9999-12-31", "20000-01-01"], dtype="datetime64[s]")})
+    with pytest.raises(DataError, match="column 'on', row 1: expected a date such as 2021-03-05, got Timestamp"):
+        to_table(far)

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data import Dataset, Feature, Table, frames, read, to_table
+from polyrule import RuleListClassifier
+from polyrule.data import Dataset, Feature, Table, frames, integer_weights, read, to_table
+from polyrule.data.encode import read_target
 from polyrule.errors import DataError, UnseenCategoryWarning
 
 NAN = float("nan")
@@ -281,3 +283,59 @@ def test_a_sparse_frame_may_not_hold_infinite_numbers():
     sparse = pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, np.inf]}).astype(pd.SparseDtype(float, 0.0))
     with pytest.raises(DataError, match="column 'b', row 1: the value is infinite"):
         to_table(sparse)
+
+
+def test_what_is_masked_is_missing():
+    """NumPy and scikit-learn show what is behind the mask."""
+    masked = np.ma.masked_array([[1, 2], [3, 4], [5, 6], [7, 8]], mask=[[True, False], *[[False, False]] * 3])
+    assert np.isnan(np.asarray(to_table(masked))[0, 0])
+    words = np.ma.masked_array(np.array([["a"], ["b"]]), mask=[[False], [True]])
+    assert to_table(words).features[0].categories == ("a",)
+    y = np.ma.masked_array([[0], [1], [0], [1]], mask=[[False], [True], [False], [False]])
+    assert read_target(y).truth.tolist() == [[0], [2], [0], [1]]
+    learned = RuleListClassifier(teacher=None).fit(masked, [0, 1, 0, 1]).model_
+    assert (
+        learned.rules
+        == RuleListClassifier(teacher=None).fit(masked.astype(float).filled(np.nan), [0, 1, 0, 1]).rules_.rules
+    )
+    with pytest.raises(DataError, match="row 1: nan is not a weight"):
+        integer_weights(np.ma.masked_array([1, 2], mask=[False, True]), 2)
+
+
+@pytest.mark.parametrize(
+    "y", [["a", None], pd.Series(["a", None], dtype="string"), [1, None], pd.Series(["a", np.nan])]
+)
+def test_a_class_that_is_missing_is_told(y):
+    with pytest.raises(DataError, match="y, row 1: the class is missing"):
+        read_target(y)
+
+
+def test_the_row_numbers_of_a_shuffled_frame_are_no_feature(tmp_path):
+    """Pandas writes them as a column; rules on them would be learned."""
+    frame = pd.DataFrame({"size": [3.0, 1.0, 2.0], "red": [1, 0, 1]}, index=[7, 0, 3])
+    frame.to_parquet(tmp_path / "songs.parquet")
+    arrow = pa.Table.from_pandas(frame)
+    assert arrow.column_names == ["size", "red", "__index_level_0__"]
+    assert read(tmp_path / "songs.parquet", labels="last:1").feature_names == ("size",)
+    for shown in (arrow, pl.from_arrow(arrow)):
+        assert to_table(shown).feature_names == ("size", "red")
+        learned = RuleListClassifier(teacher=None).fit(shown, labels=["red"])
+        assert learned.feature_names_in_.tolist() == ["size"]
+        assert learned.predict(shown).tolist() == learned.predict(frame).tolist()
+
+
+def test_a_batch_of_arrow_keeps_its_names():
+    whole = pa.table({"size": [1.0, 2.0, 3.0], "hue": ["b", "a", None]})
+    found = to_table(whole.to_batches()[0])
+    assert found.features == to_table(whole).features
+    assert to_table(whole.select(["hue", "size"]).to_batches()[0], found.features).column(0).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_table_with_dates_where_a_model_has_numbers_is_told():
+    """And the other way round: the days were taken for places in a list."""
+    days = Table.from_array([[18691.0], [np.nan]], [Feature("on", "date")])
+    with pytest.raises(DataError, match="column 'on' held numbers when the model was fitted, but dates were given"):
+        to_table(days, [Feature("on")])
+    numbers = Table.from_array([[2021.0], [np.nan]], [Feature("on")])
+    with pytest.raises(DataError, match="column 'on' held dates when the model was fitted, but numbers were given"):
+        to_table(numbers, [Feature("on", "date")])

@@ -113,3 +113,12 @@ def test_labels_as_people_write_them(absent, present):
     ]
     for labels in found:
         assert labels.tolist() == wanted
+
+
+def test_a_label_that_is_stored_twice_is_not_unknown():
+    """SciPy adds them up, to what an unknown label is written as."""
+    twice = sp.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(2, 2))
+    for given in (twice, sp.csr_array(([1, 1], [1, 1], [0, 2, 2]), shape=(2, 2))):
+        with pytest.raises(DataError, match="label 'y1', row 0: 2 is not 0 or 1"):
+            to_labels(given, unknown=True)
+    assert to_labels(sp.csr_array([[2, 1]]), unknown=True)[0].toarray().tolist() == [[2, 1]]

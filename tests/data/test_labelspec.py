@@ -7,7 +7,7 @@ import pytest
 
 from polyrule import pack
 from polyrule.data import read
-from polyrule.data.labelspec import choose_columns
+from polyrule.data.labelspec import choose_columns, choose_labels
 from polyrule.errors import DataError, OptionError
 
 NAMES = ["size", "hue", "mood_calm", "mood_sad", "red,green", "first:1", "a..b", "0"]
@@ -40,7 +40,7 @@ NAMES = ["size", "hue", "mood_calm", "mood_sad", "red,green", "first:1", "a..b",
     ],
 )
 def test_ways_to_name_columns(spec, positions):
-    assert choose_columns(spec, NAMES).positions == positions
+    assert choose_columns(spec, NAMES) == positions
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,8 @@ def test_ways_to_name_columns(spec, positions):
         (re.compile("xyz"), "matches no column"),
         ("", "there is no column ''"),
         ([1.5j], "neither a column name nor a position"),
+        ([1.5], "1.5 is neither a column name nor a position"),
+        ([False, True], "False is neither a column name nor a position"),
     ],
 )
 def test_what_matches_nothing(spec, message):
@@ -75,12 +77,10 @@ def test_list_files(tmp_path):
     xml = tmp_path / "labels.xml"
     xml.write_text('<labels><label name="mood_sad"/><label name="hue"><label name="mood_calm"/></label></labels>')
     for spec in (xml, str(xml), f"@{xml}"):
-        choice = choose_columns(spec, NAMES)
-        assert choice.positions == [1, 2, 3]
-        assert choice.parents == {"mood_calm": "hue"}
+        assert choose_labels(spec, NAMES) == ([1, 2, 3], {"mood_calm": "hue"})
     text = tmp_path / "labels.txt"
     text.write_text("# moods\nmood_sad\n\nmood_calm\n")
-    assert choose_columns(f"@{text}", NAMES).positions == [2, 3]
+    assert choose_columns(f"@{text}", NAMES) == [2, 3]
     text.write_text("mood_happy\n")
     with pytest.raises(DataError, match=r"labels\.txt: the label 'mood_happy' is not a column of the data"):
         choose_columns(f"@{text}", NAMES)
@@ -90,6 +90,7 @@ def test_labels_may_be_an_array_of_names_everywhere(tmp_path):
     names = np.array(["happy", "sad"])
     frame = pd.DataFrame({"size": [1.5, 2.5], "happy": [0, 1], "sad": [1, 1]})
     assert pack(frame, labels=names, out=tmp_path / "store").label_names == ("happy", "sad")
+    assert len(read(io.BytesIO(b"size,n\n1,2\n"), labels=None, drop=names[:0], weights=np.int64(1)).features) == 1
     tagged = read(io.BytesIO(b"size,mood\n1,happy;sad\n2,sad\n"), tags="mood", labels=names)
     assert tagged.Y.tolist() == [[1, 1], [0, 1]]
     with pytest.raises(OptionError, match="label_file= cannot be combined"):

@@ -23,6 +23,11 @@ def test_by_content(format, bom):
     assert find_format(Source(io.BytesIO(raw))) == format
 
 
+def test_an_array_of_objects_is_json_too():
+    """As text with commas its first object would name columns."""
+    assert find_format(Source(io.BytesIO(b'[{"a": 1}, {"a": 2}]'))) == "jsonl"
+
+
 def test_extreme_classification_by_its_header():
     assert find_format(Source(io.BytesIO(b"2 5 3\n0,2 0:0.5 4:2\n1 2:1\n"))) == "libsvm"
 

@@ -12,7 +12,7 @@ from polyrule.atomic import try_lock
 from polyrule.datasets import remote
 from polyrule.datasets.registry import ENTRIES, entry
 from polyrule.datasets.remote import Unreachable, fetch
-from polyrule.errors import DataError
+from polyrule.errors import DataError, OutputError
 
 HEADER = "@relation f\n@attribute a numeric\n@attribute red {0,1}\n@data\n"
 FILES = {
@@ -199,6 +199,14 @@ def test_offline(monkeypatch):
         datasets.load("flags")
     with pytest.raises(DataError, match="is not on this machine, and download is off"):
         datasets.load("flags", download=False)
+
+
+def test_a_cache_that_cannot_be_written_is_told(server, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("POLYRULE_CACHE", str(tmp_path / "file" / "cache"))
+    monkeypatch.setenv("POLYRULE_MIRROR", server.url)
+    with pytest.raises(OutputError, match="flags: cannot be written"):
+        datasets.load("flags")
 
 
 def test_openml_for_the_whole_set(monkeypatch):

@@ -1,4 +1,5 @@
 import os
+import re
 
 import numpy as np
 import pytest
@@ -69,6 +70,11 @@ def test_categories_keep_their_declared_order_and_text_sets_stay_sparse(benchmar
     assert medical.X.is_sparse
     assert medical.feature_names[:3] == ("-", "/", "0")
     assert all(feature.categories == ("0", "1") for feature in medical.features)
+
+
+@pytest.mark.parametrize(("drop", "left"), [(None, 72), ([], 72), (re.compile("^BH"), 64), ("BH*", 64)])
+def test_columns_are_dropped_by_any_specification(drop, left):
+    assert len(datasets.load("emotions", drop=drop).features) == left
 
 
 @pytest.mark.benchmark_data

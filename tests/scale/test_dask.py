@@ -24,8 +24,7 @@ from tests.scale.worlds import counted, learn_both, packed_of
 import polyrule.dask
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
 from polyrule.cluster.counter import TRIES, DaskCounter, again
-from polyrule.cluster.packing import _settled
-from polyrule.data import Feature
+from polyrule.cluster.packing import pack_collections
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
@@ -34,6 +33,7 @@ from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
 from polyrule.scale.questions import CountRows
 from polyrule.scale.workers import Share, add_up, answer_share, unpacked_answer
+from polyrule.store.bins import bins_of
 
 # distributed and tornado leave sockets and loops to the interpreter's end
 pytestmark = [
@@ -198,11 +198,52 @@ def test_what_the_cluster_loses_is_asked_again(problem) -> None:
     assert told == ["asked"] * TRIES
 
 
-def test_partitions_with_other_ordered_values_are_refused() -> None:
-    size = Feature("size", "ordinal", ("small", "mid", "large"))
-    assert _settled([(size,), (size,)]) == (size,)
-    with pytest.raises(DataError, match="partition 1 of X: column 'size' has other ordered values here"):
-        _settled([(size,), (Feature("size", "ordinal", ("mid", "large")),)])
+def test_partitions_of_several_kinds_are_refused(client) -> None:
+    X, Y = world(40)
+    X["size"] = pd.Categorical(np.resize(["small", "mid", "large"], 40), ["small", "mid", "large"], ordered=True)
+    other = X.assign(size=X["size"].cat.remove_categories("small"))
+    learner = polyrule.dask.RuleListClassifier(client)
+    parts = dd.from_delayed([dask.delayed(X), dask.delayed(other)], meta=X, verify_meta=False)
+    with pytest.raises(DataError, match="partition 1: column 'size' has other ordered values here"):
+        learner.fit(parts, dd.from_pandas(pd.concat([Y, Y]), npartitions=2, sort=False))
+    parts = dd.from_delayed([dask.delayed(Y), dask.delayed(Y[["q", "p", "r"]])], meta=Y, verify_meta=False)
+    with pytest.raises(DataError, match="partition 1: its labels are not those of the first piece"):
+        learner.fit(dd.from_pandas(pd.concat([X, X]), npartitions=2, sort=False), parts)
+
+
+def test_empty_partitions_say_nothing_about_kinds(client) -> None:
+    X, Y = (one.astype(object) if "c" in one else one for one in world(60))
+    X = X.astype({"a": float, "b": int})
+    parts = [[dask.delayed(one[rows]) for rows in (slice(0), slice(40), slice(40, 60), slice(0))] for one in (X, Y)]
+    frames = [
+        dd.from_delayed(part, meta=one, verify_meta=False) for part, one in zip(parts, (X[:0], Y[:0]), strict=True)
+    ]
+    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=16, max_rules=3).fit(*frames)
+    expected = RuleListClassifier.paper(max_bins=16, max_rules=3).fit(X, Y)
+    assert str(learner.rules_) == str(expected.rules_)
+    with pytest.raises(DataError, match="there are no rows to pack"):
+        learner.fit(*(dd.from_pandas(one[:0], npartitions=1) for one in (X, Y)))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 2**31),
+    distinct=st.sampled_from([1, 20, 10**6]),
+    max_bins=st.sampled_from([2, 9, 50]),
+    blocks=st.sampled_from([1, 4]),
+)
+def test_cuts_are_those_of_the_whole_column(client, monkeypatch, seed, distinct, max_bins, blocks) -> None:
+    monkeypatch.setattr(polyrule.cluster.packing, "SAMPLE", 12)
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-distinct, distinct, (400, 3)) / 7
+    X[rng.random(400) < 0.95, 1] = distinct  # one value in most rows
+    X[100:, 2] = np.nan
+    given = (da.from_array(one, chunks=(400 // blocks, -1)) for one in (X, (X[:, :1] > 0).astype(int)))
+    found = pack_collections(client, *given, max_bins, False)
+    for j, (feature, bins) in enumerate(zip(found.features, found.bins, strict=True)):
+        expected = bins_of(X[:, j], feature, max_bins)
+        np.testing.assert_array_equal(bins.highs, expected.highs)
+        np.testing.assert_array_equal(bins.lows, expected.lows)
 
 
 def test_a_late_or_repeated_task_changes_nothing() -> None:

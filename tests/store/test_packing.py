@@ -101,6 +101,33 @@ def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
         assert fitted(store, kernels="reference") == expected
 
 
+def test_arrays_and_frames_of_dask(frame, tmp_path) -> None:
+    """Arrays were taken for frames, and refused."""
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    X, Y, weights = frame[["tempo", "level"]], frame[LABELS], np.resize([1, 2, 0], len(frame))
+    expected = pack(X.to_numpy(), Y.to_numpy(), weights=weights, out=tmp_path / "whole").header.text
+    chunked = [da.from_array(one, chunks=(rows, 1)) for one, rows in ((X.to_numpy(), 300), (Y.to_numpy(), 90))]
+    assert pack(*chunked, weights=da.from_array(weights), out=tmp_path / "a").header.text == expected
+    unknown = [dd.from_pandas(one, npartitions=parts).to_dask_array() for one, parts in ((X, 3), (Y, 2))]
+    assert pack(*unknown, weights=weights, out=tmp_path / "b").header.text == expected
+    assert np.isnan(unknown[0].chunks[0]).all()
+    with pytest.raises(DataError, match="X has 700 rows but y has 8"):
+        pack(chunked[0], chunked[1][:8], out=tmp_path / "c")
+    frames = [dd.from_pandas(one, npartitions=3) for one in (X, Y)]
+    with pytest.raises(OptionError, match="y is for arrays of features"):
+        pack(*frames, out=tmp_path / "c")
+    parts = pack(dd.from_pandas(frame, npartitions=3), labels="y_*", out=tmp_path / "d")
+    assert parts.header.text == pack(frame, labels="y_*", out=tmp_path / "e").header.text
+
+
+def test_standard_input_is_read_once(frame, tmp_path) -> None:
+    text = frame.to_csv(index=False)
+    (tmp_path / "songs.csv").write_text(text)
+    whole = pack(tmp_path / "songs.csv", labels="y_*", out=tmp_path / "whole")
+    ok("pack", "-", "--labels", "y_*", "-o", tmp_path / "piped", input=text)
+    assert Store(tmp_path / "piped").header.text == whole.header.text
+
+
 def test_binary_relevance_from_a_store(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels=LABELS, max_bins=255, block_rows=100)
     X, Y = frame[FEATURES], frame[LABELS]
@@ -116,6 +143,17 @@ def test_weights_and_examples_without_weight(frame, tmp_path) -> None:
     assert fitted(store) == str(expected.rules_)
     with pytest.raises(DataError, match="whole numbers as weights"):
         pack(weighted.assign(weight=0.5), out=tmp_path / "t", labels="y_*", weights="weight")
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), 0.5, 1e19])
+def test_what_is_no_whole_weight_is_refused(frame, tmp_path, wrong) -> None:
+    """A negative one, and none, were examples that nobody counted."""
+    weights = np.ones(len(frame))
+    weights[7] = wrong
+    with pytest.raises(DataError, match="whole numbers as weights"):
+        pack(frame[FEATURES], frame[LABELS], weights=weights, out=tmp_path / "s")
+    with pytest.raises(DataError, match="whole numbers as weights"):
+        pack(frame.assign(weight=weights), labels="y_*", weights="weight", out=tmp_path / "s")
 
 
 def test_bins_that_hold_every_value_change_nothing(benchmark_root) -> None:
@@ -320,6 +358,15 @@ def test_pieces_with_other_ordered_values_are_refused() -> None:
         join_features([size], [Feature("other")], "b")
 
 
+def test_files_of_several_kinds_are_refused(tmp_path) -> None:
+    """A file without a date has fewer columns, which were counted before they were looked at."""
+    for name, text in {"a": "on,y\n2020-01-01,0\n", "b": "on,y\n,1\n", "c": "y,on\n0,2020-01-01\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(DataError, match=r"b: its columns are not those of the rows before \(it lacks 'on year', "):
+        pack(tmp_path / "[ab].csv", out=tmp_path / "s", labels="y")
+    assert len(pack(tmp_path / "[ac].csv", out=tmp_path / "s", labels="y")) == 2
+
+
 def test_what_a_store_refuses(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*")
     with pytest.raises(DataError, match="there is something already"):
@@ -334,11 +381,43 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         pack(frame, out=tmp_path / "t")
     with pytest.raises(OptionError, match="max_bins must be a whole number"):
         pack(frame, out=tmp_path / "t", labels="y_*", max_bins=1)
+    for option, wrong in (("max_bins", "many"), ("max_bins", None), ("block_rows", 0), ("block_rows", 1.5)):
+        with pytest.raises(OptionError, match=f"{option} must be a whole number"):
+            pack(frame, out=tmp_path / "t", labels="y_*", **{option: wrong})
+    with pytest.raises(DataError, match="data: weights must be numbers"):
+        pack(frame[FEATURES], frame[LABELS], out=tmp_path / "t", weights=["heavy"] * len(frame))
+    with pytest.raises(DataError, match="data: weights must be numbers"):
+        pack(frame, out=tmp_path / "t", labels="y_*", weights="key")
+    with pytest.raises(OptionError, match="y is for arrays of features"):
+        pack("songs.csv", frame[LABELS], out=tmp_path / "t")
+    with pytest.raises(OptionError, match="labels= says which columns are labels, so y must be left out"):
+        pack(frame[FEATURES], frame[LABELS], labels=["a", "b", "c"], out=tmp_path / "t")
+    songs = datasets.load("emotions")
+    for option, own in {"y": songs.Y, "labels": "calm", "weights": np.ones(len(songs))}.items():
+        with pytest.raises(OptionError, match=f"a Dataset brings its own labels and weights; leave out {option}="):
+            pack(songs, out=tmp_path / "t", **{option: own})
     for X, y, what in ((np.zeros((3, 0)), np.ones((3, 1)), "features"), (np.zeros((3, 1)), np.ones((3, 0)), "labels")):
         with pytest.raises(DataError, match=f"there are no {what} to pack"):
             pack(X, y, out=tmp_path / "t")
     with pytest.raises(OptionError, match="refine=True looks between bins"):
         RuleListClassifier.paper(refine=True).fit(frame[FEATURES], frame[LABELS])
+
+
+def test_labels_keep_their_names_and_fit_the_examples(tmp_path) -> None:
+    songs = datasets.load("emotions", part="test")
+    store = pack(songs.X, songs.Y, out=tmp_path / "s")
+    assert store.label_names == songs.label_names
+    for weights, names in ((None, ("a",)), (np.ones(3, dtype=int), songs.label_names)):
+        with pytest.raises(DataError, match=r"202 examples and . names, but labels of shape \(202, 6\)"):
+            pack_table(songs.X, songs.Y, weights, names)
+    with pytest.raises(DataError, match="a store holds codes to learn from, not features"):
+        RuleListClassifier.paper(max_rules=1).fit(store).predict(store)
+
+
+def test_numbers_of_numpy_are_options_too(frame, tmp_path) -> None:
+    options = {"max_bins": np.int64(16), "block_rows": np.int64(300), "keep_values": np.True_}
+    store = pack(frame, labels="y_*", out=tmp_path / "s", **options)
+    assert (len(store.blocks), store.has_values) == (3, True)
 
 
 def test_many_bins_take_two_bytes(frame, tmp_path) -> None:

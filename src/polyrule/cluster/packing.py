@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,17 +12,18 @@ import numpy as np
 import pandas as pd
 from dask.distributed import Client, wait
 
-from polyrule.arrays import Floats, Ints
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.cluster.counter import again, block_shares
+from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.scale.workers import add_up
 from polyrule.store import Block, Packed
-from polyrule.store.bins import Bins, check_max_bins, nominal_bins, quantiles, ranks
+from polyrule.store.bins import Bins, ColumnCounts, check_max_bins, least_values, nominal_bins
 from polyrule.store.packed import encoded
-from polyrule.store.pieces import join_features
+from polyrule.store.pieces import agreed, are_whole, numbers, of_positive_weight
 
 
 def pack_collections(
@@ -41,41 +43,38 @@ def pack_collections(
     parts = parts_of(X)[0]
     columns = [parts, *(_alike(client, parts, name, one) for name, one in given.items())]
     read = [dask.delayed(_read)(label_names, *part) for part in zip(*columns, strict=True)]
-    pairs = client.compute(read)
-    described = client.gather(client.map(_describe, pairs, pure=False))
-    features = _settled([found[0] for found in described])
-    names = described[0][1]
-    if any(found[1] != names for found in described):
-        raise DataError("the partitions of y have different labels")
-    highs = _cuts(client, pairs, features, max_bins)
-    lows = client.gather(_map(client, _lows, pairs, features, highs))
+    pieces = client.compute(read)
+    described = client.gather(client.map(_describe, pieces, pure=False))
+    filled = [index for index, found in enumerate(described) if found[2]]  # of what is empty nobody knows the kinds
+    features, names = agreed((f"partition {index}", *described[index][:2]) for index in filled)
+    read, pieces = [read[index] for index in filled], [pieces[index] for index in filled]
+    highs = _cuts(client, pieces, features, max_bins)
+    lows = client.gather(_map(client, _lows, pieces, highs))
     bins = tuple(
         nominal_bins(feature) if feature.is_nominal else Bins(np.min([low[j] for low in lows], axis=0), highs[j])
         for j, feature in enumerate(features)
     )
-    sizes = client.gather(client.map(_size, pairs, pure=False))
-    filled = [index for index, (size, _) in enumerate(sizes) if size]
-    rows, weight = (sum(column) for column in zip(*sizes, strict=True))
-    known = [pairs]
+    rows, weight = (sum(found[place] for found in described) for place in (2, 3))
+    known = [pieces]
 
     def blocks() -> list[Any]:
         """Encode the partitions; where they are lost with everything else, read them again."""
         found = known.pop() if known else client.compute(read)
-        encoded = _map(client, _encode, [found[index] for index in filled], features, bins, keep_values)
+        encoded = _map(client, _encode, found, features, bins, keep_values)
         wait(encoded)
         return encoded
 
     return Remote(features, bins, names, (), client, blocks, rows, weight)
 
 
-def _map(client: Client, function: Callable[..., Any], pairs: list[Any], *shared: Any) -> list[Any]:
+def _map(client: Client, function: Callable[..., Any], pieces: list[Any], *shared: Any) -> list[Any]:
     """Call a function for every partition with arguments that are sent once.
 
     `Client.map` makes a task of a large keyword argument and gives it the keyword as its key, under which the next
     call, or another fit, finds something else.
     """
     sent = [client.submit(_itself, value, pure=False) for value in shared]
-    return list(client.map(function, pairs, *([value] * len(pairs) for value in sent), pure=False))
+    return list(client.map(function, pieces, *([value] * len(pieces) for value in sent), pure=False))
 
 
 def _itself(value: Any) -> Any:
@@ -158,120 +157,89 @@ def _joined(parts: list[Any]) -> Any:
     return pd.concat(parts) if hasattr(parts[0], "iloc") else np.concatenate(parts)
 
 
-def _read(label_names: Any, X: Any, y: Any, weights: Any = None) -> Any:
+def _read(label_names: Any, X: Any, y: Any, weights: Any = None) -> Dataset:
+    """Read the examples of a partition that count."""
     table = to_table(X)
     truth, names = to_labels(y.to_frame() if isinstance(y, pd.Series) else y, label_names)
-    if weights is None:
-        return table, truth, names, None
-    counted = np.asarray(weights, dtype=np.float64).ravel()
-    if not np.all((counted >= 0) & (counted == np.floor(counted)) & (counted < 2**31)):
-        raise DataError("sample_weight: a cluster counts in whole numbers below 2147483648; scale and round them")
-    kept = np.flatnonzero(counted)
-    return table[kept], truth[kept], names, counted[kept].astype(np.int64)
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64).ravel()
+        if not are_whole(weights, _MOST_WEIGHT):
+            raise DataError(
+                f"sample_weight: a cluster counts in whole numbers up to {_MOST_WEIGHT}; scale and round them"
+            )
+    return of_positive_weight(Dataset(table, truth, names, weights=weights))
 
 
-def _describe(pair: Any) -> Any:
-    return pair[0].features, pair[2]
-
-
-def _settled(found: list[tuple[Feature, ...]]) -> tuple[Feature, ...]:
-    features = list(found[0])
-    for number, other in enumerate(found[1:], start=1):
-        features = join_features(features, other, f"partition {number} of X")
-    return tuple(features)
-
-
-def _cuts(client: Client, pairs: list[Any], features: tuple[Feature, ...], max_bins: int) -> list[Floats]:
-    """Exact quantiles of whole columns, in three rounds: fences, counts between them, values around the ranks."""
-    samples = client.gather(client.map(_sample, pairs, pure=False))
-    fences = [np.unique(np.concatenate([sample[j] for sample in samples])) for j in range(len(features))]
-    counts = client.submit(add_up, _map(client, _between, pairs, fences), pure=False).result()
-    wanted = []
-    for counted in counts:
-        running = np.cumsum(counted)
-        places = np.searchsorted(running, ranks(int(running[-1]), max_bins)) if running[-1] else np.zeros(0, dtype=int)
-        wanted.append(np.unique(places))
-    inside = client.gather(_map(client, _inside, pairs, fences, wanted))
-    return [
-        _quantiles([part[j] for part in inside], counts[j], fences[j], wanted[j], max_bins)
-        for j in range(len(features))
-    ]
-
-
-SAMPLE = 4096
-
-
-class _Sums(list):  # type: ignore[type-arg]
-    """Arrays of different lengths that add up one by one."""
-
-    def __add__(self, other: Any) -> _Sums:
-        return _Sums(a + b for a, b in zip(self, other, strict=True))
-
-
-def _column(pair: Any, j: int) -> Floats:
-    column = pair[0].column(j)
-    return np.asarray(np.sort(column[~np.isnan(column)]))
-
-
-def _sample(pair: Any) -> list[Floats]:
-    """Evenly spaced values of every column, the ends included; all of them where there are few."""
-    found = []
-    for j in range(pair[0].shape[1]):
-        distinct = np.unique(_column(pair, j))
-        places = np.unique(np.linspace(0, len(distinct) - 1, SAMPLE).astype(int)) if len(distinct) > SAMPLE else ...
-        found.append(distinct[places])
-    return found
-
-
-def _between(pair: Any, fences: list[Floats]) -> _Sums:
-    """How many values lie in each interval (fence before, fence]; all values are at most the last fence."""
-    return _Sums(
-        np.bincount(np.searchsorted(fence, _column(pair, j)), minlength=max(1, len(fence)))
-        for j, fence in enumerate(fences)
+def _describe(piece: Dataset) -> tuple[tuple[Feature, ...], tuple[str, ...], int, int]:
+    """Features, labels, rows and their weight."""
+    return (
+        piece.features,
+        piece.label_names,
+        len(piece),
+        len(piece) if piece.weights is None else int(piece.weights.sum()),
     )
 
 
-def _inside(pair: Any, fences: list[Floats], wanted: list[Ints]) -> list[tuple[Floats, Ints]]:
+def _cuts(client: Client, pieces: list[Any], features: tuple[Feature, ...], max_bins: int) -> list[Floats]:
+    """Exact quantiles of whole columns, in three rounds: fences, counts between them, values around the ranks."""
+    samples = client.gather(client.map(_sample, pieces, [max(SAMPLE, max_bins)] * len(pieces), pure=False))
+    fences = [np.unique(np.concatenate([sample[j][0] for sample in samples])) for j in range(len(features))]
+    every = client.submit(add_up, _map(client, _between, pieces, fences), pure=False).result()
+    ends = np.cumsum([len(fence) for fence in fences])
+    counts = [
+        ColumnCounts.up_to(fence, own, alone=all(sample[j][1] for sample in samples))
+        for j, (fence, own) in enumerate(zip(fences, np.split(every, ends[:-1]), strict=True))
+    ]
+    wanted = {j: inside for j, column in enumerate(counts) if (inside := column.wanted(max_bins)).any()}
+    finer = {j: ColumnCounts(sys.maxsize) for j in wanted}
+    if wanted:
+        for found in client.gather(_map(client, _inside, pieces, {j: counts[j] for j in wanted}, wanted)):
+            for j, (values, times) in found.items():
+                finer[j].add_counted(values, times)
+    for j, inside in wanted.items():
+        counts[j].replace(inside, finer[j])
+    return [column.quantiles(max_bins) for column in counts]
+
+
+_MOST_WEIGHT = 2**31 - 1
+SAMPLE = 4096
+
+
+def _sample(piece: Dataset, most: int) -> list[tuple[Floats, bool]]:
+    """Evenly spaced values of every column, the ends included; whether these are all there are."""
     found = []
-    for j, (fence, places) in enumerate(zip(fences, wanted, strict=True)):
-        column = _column(pair, j)
-        values, counts = np.unique(column[np.isin(np.searchsorted(fence, column), places)], return_counts=True)
-        found.append((values, counts))
+    for column in numbers(piece):
+        distinct = np.unique(column[~np.isnan(column)])
+        few = len(distinct) <= most
+        found.append((distinct if few else distinct[np.linspace(0, len(distinct) - 1, most).astype(int)], few))
     return found
 
 
-def _quantiles(parts: Any, counts: Ints, fence: Floats, wanted: Ints, max_bins: int) -> Floats:
-    """Put the values of the wanted intervals beside the fences of the others; ranks then fall on values."""
-    if not counts.sum():
-        return np.zeros(0)
-    others = np.setdiff1d(np.flatnonzero(counts), wanted)
-    values = np.concatenate([part[0] for part in parts] + [fence[others]])
-    weights = np.concatenate([part[1] for part in parts] + [counts[others]])
-    distinct, position = np.unique(values, return_inverse=True)
-    total = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(total, position, weights)
-    return quantiles(distinct, total, max_bins)
+def _between(piece: Dataset, fences: list[Floats]) -> Ints:
+    """How many values lie up to each fence and above the one before, column after column."""
+    counts = [
+        np.bincount(np.searchsorted(fence, column[~np.isnan(column)]), minlength=len(fence))
+        for column, fence in zip(numbers(piece), fences, strict=True)
+    ]
+    return np.concatenate(counts)
 
 
-def _size(pair: Any) -> tuple[int, int]:
-    """Rows and their weight."""
-    return len(pair[0]), len(pair[0]) if pair[3] is None else int(pair[3].sum())
+def _inside(piece: Dataset, counts: dict[int, ColumnCounts], wanted: dict[int, Bools]) -> dict[int, Any]:
+    """The values in the wanted intervals of some columns, and how often they occur."""
+    found, columns = {}, numbers(piece)
+    for j, inside in wanted.items():
+        finer = ColumnCounts(sys.maxsize)
+        finer.add(columns[j], counts[j], inside)
+        found[j] = finer.highs, finer.counts
+    return found
 
 
-def _lows(pair: Any, features: tuple[Feature, ...], highs: list[Floats]) -> list[Floats]:
+def _lows(piece: Dataset, highs: list[Floats]) -> list[Floats]:
     """Return the least value of every bin in one partition."""
-    found = []
-    for j, feature in enumerate(features):
-        if feature.is_nominal:
-            found.append(np.zeros(0))
-            continue
-        column = pair[0].column(j)
-        known = column[~np.isnan(column)]
-        least = np.full(len(highs[j]), np.inf)
-        np.minimum.at(least, Bins(highs[j], highs[j]).codes(known), known)
-        found.append(least)
-    return found
+    columns = zip(numbers(piece), highs, strict=True)
+    return [least_values(Bins(high, high).codes(column), column, len(high))[:-1] for column, high in columns]
 
 
-def _encode(pair: Any, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:
-    return encoded(to_table(pair[0], features), bins, pair[1], pair[3], keep_values)
+def _encode(piece: Dataset, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:
+    weights = None if piece.weights is None else piece.weights.astype(np.int64)
+    return encoded(to_table(piece.X, features), bins, piece.Y, weights, keep_values)

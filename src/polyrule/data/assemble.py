@@ -14,8 +14,8 @@ from polyrule.budget import Budget
 from polyrule.data.columns import UnseenCategories, category_text
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import DATE_PARTS
-from polyrule.data.formats.blocks import Block, Column, DenseBlock, SparseBlock
-from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
+from polyrule.data.formats.blocks import Block, DenseBlock, Reader, SparseBlock
+from polyrule.data.formats.encoders import Encoder, Place, encode_labels
 from polyrule.data.table import Table
 from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector
 from polyrule.errors import DataError
@@ -28,9 +28,7 @@ class Layout:
     `features`, `labels` and `encoders` say how most columns are read; a column in none of them is skipped.
     """
 
-    file: str
-    unit: str  # what its rows are called in messages
-    columns: Sequence[Column]
+    reader: Reader
     features: Sequence[int]
     labels: Sequence[int]
     encoders: dict[int, Encoder]
@@ -44,11 +42,12 @@ class Layout:
 
     def place(self, j: int | None, lines: Sequence[int]) -> Place:
         """Return where cells of a column stand; None is for labels that a format lists by name."""
-        return Place(self.file, "labels" if j is None else self.columns[j].name, lines, self.unit)
+        reader = self.reader
+        return Place(reader.name, "labels" if j is None else reader.columns[j].name, lines, reader.unit)
 
     def cells(self, j: int, block: Block) -> Sequence[Any]:
         """Return the cells of a column, also of one that is neither feature nor label."""
-        return block.column(j, self.columns[j].omitted)
+        return block.column(j, self.reader.columns[j].omitted)
 
     def tag_cells(self, block: Block) -> Sequence[Any] | None:
         """Return the tags of a block's rows, from their column or as the format lists them."""
@@ -60,7 +59,7 @@ class Layout:
         """Columns whose cells a reader may hand over as parsed numbers."""
         labels = set(self.labels)
         flags = []
-        for j, column in enumerate(self.columns):
+        for j, column in enumerate(self.reader.columns):
             if j in (self.identifier, self.tags_column):
                 flags.append(False)
             elif j in self.encoders:
@@ -76,7 +75,7 @@ class SparsePlan:
     """For every column of a file: where its entries go, and which numbers need no translation."""
 
     def __init__(self, layout: Layout) -> None:
-        width = len(layout.columns)
+        width = len(layout.reader.columns)
         self.feature_at: Ints32 = np.full(width, -1, dtype=np.int32)
         self.label_at: Ints32 = np.full(width, -1, dtype=np.int32)
         self.feature_at[list(layout.features)] = np.arange(len(layout.features), dtype=np.int32)
@@ -197,7 +196,7 @@ class Assembler:
     def _sparse_encoder(self, j: int) -> Encoder:
         encoder = self._layout.encoders[j]
         if encoder.kind == "nominal" and not encoder.frozen:
-            raise undeclared(self._layout.file, encoder.name)
+            raise undeclared(self._layout.reader.name, encoder.name)
         return encoder
 
     def _add_others(self, block: Block) -> None:
@@ -214,7 +213,9 @@ class Assembler:
             weights = Encoder(place.column, "numeric").encode(layout.cells(layout.weights, block), place)
         if weights is not None and not np.all(weights >= 0):
             line = block.lines[int(np.argmin(weights >= 0))]
-            raise DataError(f"{layout.file}, {layout.unit} {line}: an example weight must be a number of at least 0")
+            raise DataError(
+                f"{layout.reader.name}, {layout.reader.unit} {line}: an example weight must be a number of at least 0"
+            )
         self._weighted |= weights is not None
         self._weights.append(np.ones(len(block)) if weights is None else weights)
 
@@ -258,9 +259,9 @@ class Assembler:
         """What an omitted label is: absent, or the first declared value."""
         truths = []
         for j in self._layout.labels:
-            column = self._layout.columns[j]
+            column = self._layout.reader.columns[j]
             place = self._layout.place(j, [1])
-            truths.append(label_truth(column.categories[0], 0, place) if column.categories else 0)
+            truths.append(encode_labels([column.categories[0]], place)[0] if column.categories else 0)
         return np.array(truths, dtype=np.uint8)
 
 

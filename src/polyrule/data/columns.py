@@ -20,7 +20,7 @@ import numpy as np
 
 from polyrule.arrays import Array, Floats
 from polyrule.data.dates import POINTS, day_of, part_of
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, check_finite
 from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
 
 BOOLEAN_CATEGORIES = ("False", "True")
@@ -34,6 +34,8 @@ def is_missing(value: Any) -> bool:
         return False
     try:
         return bool(value != value)
+    except ArithmeticError:  # a signalling NaN
+        return True
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
 
@@ -140,38 +142,6 @@ class Categories:
         return np.asarray(codes[position.reshape(numbers.shape)])
 
 
-def _counted(
-    codes: Floats, lost: list[int], values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
-) -> Floats:
-    """Return the codes; values that are no category are counted."""
-    if unseen is not None:
-        unseen.add(feature.name, [values[row] for row in lost])
-    return codes
-
-
-def check_finite(values: Floats, name: str) -> Floats:
-    """Return `values`, or name the first row that holds an infinite number; NaN is a missing value and allowed."""
-    with np.errstate(invalid="ignore"):
-        infinite = np.isinf(values)
-    if infinite.any():
-        row = int(np.argmax(infinite))
-        raise DataError(
-            f"column {name!r}, row {row}: the value is infinite; "
-            "use NaN for a missing value or clip it to a finite number"
-        )
-    return values
-
-
-def check_stored(table: Table) -> Table:
-    """Return a sparse table, or name the first column and row that hold an infinite number."""
-    values: Any = table.values
-    infinite = np.isinf(values.data)
-    if infinite.any():
-        column = int(np.searchsorted(values.indptr, np.argmax(infinite), side="right")) - 1
-        check_finite(table.column(column), table.features[column].name)
-    return table
-
-
 def infer_kind(values: Sequence[Any] | Array, name: str) -> Feature:
     """Find kind and categories of a column of Python objects.
 
@@ -204,20 +174,22 @@ def infer_kind(values: Sequence[Any] | Array, name: str) -> Feature:
 
 
 def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:
-    """Encode a column of Python objects against a known feature.
+    """Encode a column of Python objects, or an array of numbers, against a known feature.
 
-    A category the feature does not have becomes a missing value, which satisfies no condition, and is counted in
-    `unseen`.
+    Numbers are read as categories where the feature has some. A category the feature does not have becomes a missing
+    value, which satisfies no condition, and is counted in `unseen`.
 
     Examples
     --------
     >>> encode_column(["a", "zebra", None], Feature("hue", "nominal", ("b", "a")))
     array([ 1., nan, nan])
     """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return _encode_numbers(values, feature, unseen)
     if feature.is_dated:
         return _encode_dates(values, feature)
     if feature.has_categories:
-        return _counted(*Categories(feature.categories).encode(values), values, feature, unseen)
+        return _codes(Categories(feature.categories), values, feature, unseen)
     encoded = np.empty(len(values))
     for row, value in enumerate(values):
         if is_missing(value):
@@ -229,7 +201,8 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
                 f"column {feature.name!r}, row {row}: expected a number, got {shorten(value)}; "
                 "the feature was numeric when the model was fitted"
             )
-    return check_finite(encoded, feature.name)
+    check_finite(encoded, feature.name)
+    return encoded
 
 
 def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
@@ -244,20 +217,26 @@ def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
     return part_of(days, feature.part)
 
 
-def encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:
-    """Encode a column that is already numeric; for a nominal feature the numbers are read as its categories."""
+def _encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None) -> Floats:
     check_finite(values, feature.name)
+    known = Categories(feature.categories) if feature.has_categories else None
     if feature.is_dated and not np.isnan(values).all():
         raise DataError(f"column {feature.column!r} held dates when the model was fitted, but numbers were given")
-    if not feature.has_categories:
-        return values
-    known = Categories(feature.categories)
-    if not known.numbers and not np.isnan(values).all():
+    if known is not None and not known.numbers and not np.isnan(values).all():
         raise DataError(
             f"column {feature.name!r} is {feature.kind} with values {listing(feature.categories)}, "
             "but numbers were given"
         )
-    return _counted(*known.encode(values), values, feature, unseen)
+    return values if known is None else _codes(known, values, feature, unseen)
+
+
+def _codes(
+    known: Categories, values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
+) -> Floats:
+    codes, lost = known.encode(values)
+    if unseen is not None:
+        unseen.add(feature.name, [values[row] for row in lost])
+    return codes
 
 
 def recode(values: Floats, old: Feature, new: Feature, unseen: UnseenCategories | None = None) -> Floats:

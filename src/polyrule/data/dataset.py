@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Floats
 from polyrule.data.describe import Description, describe
-from polyrule.data.labels import LabelMatrix, to_labels
+from polyrule.data.labels import UNKNOWN, LabelMatrix, to_labels
 from polyrule.data.results import html_dataset
 from polyrule.data.sparse import check_sparse
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError
 
 
@@ -56,15 +56,23 @@ class Dataset:
     info: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.X, Table):
+            raise DataError(f"{self.name}: X must be a Table; polyrule.data.to_table makes one")
         rows = len(self.X)
-        if not sp.issparse(self.Y) and not isinstance(self.Y, np.ndarray):
+        object.__setattr__(self, "label_names", tuple(map(str, self.label_names)))
+        if sp.issparse(self.Y):
+            check_sparse(self.Y, f"{self.name}: Y")
+        if not _is_read(self.Y):
             object.__setattr__(self, "Y", to_labels(self.Y, self.label_names, unknown=True)[0])
+        if self.weights is not None:
+            try:
+                object.__setattr__(self, "weights", np.asarray(unmasked(self.weights), dtype=np.float64))
+            except (TypeError, ValueError) as problem:
+                raise DataError(f"{self.name}: weights must be numbers ({problem})") from problem
         if self.Y.shape != (rows, len(self.label_names)):
             raise DataError(
                 f"{self.name}: labels have shape {self.Y.shape}, expected ({rows}, {len(self.label_names)})"
             )
-        if sp.issparse(self.Y):
-            check_sparse(self.Y, f"{self.name}: Y")
         if isinstance(self.Y, np.ndarray):
             object.__setattr__(self, "Y", LabelMatrix.of(self.Y, self.label_names))
         for what, given in (("row ids", self.row_ids), ("weights", self.weights)):
@@ -126,3 +134,13 @@ class Dataset:
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features, in order."""
         return self.X.feature_names
+
+
+def _is_read(Y: Any) -> bool:
+    """Whether labels are written as they are here: 0, 1 or unknown, each of them once."""
+    if sp.issparse(Y) and not (getattr(Y, "format", "") == "csr" and getattr(Y, "has_canonical_format", False)):
+        return False
+    stored = Y.data if sp.issparse(Y) else Y
+    if not isinstance(stored, np.ndarray) or isinstance(stored, np.ma.MaskedArray) or stored.dtype.kind not in "biu":
+        return False
+    return not stored.size or (stored.min() >= 0 and stored.max() <= UNKNOWN)

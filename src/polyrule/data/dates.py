@@ -75,7 +75,10 @@ def day_of(value: Any, form: str | None = None) -> float | None:
     if isinstance(value, str):
         value = _date_of_text(value.strip(), form)
     if isinstance(value, datetime.date):  # a datetime is one, too
-        return float(value.toordinal() - _EPOCH)
+        try:
+            return float(value.toordinal() - _EPOCH)
+        except (NotImplementedError, ValueError):  # pandas knows days past the year 9999
+            return None
     return None
 
 

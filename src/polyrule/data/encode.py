@@ -22,10 +22,7 @@ from polyrule.arrays import Array, Bytes, Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
-    check_finite,
-    check_stored,
     encode_column,
-    encode_numbers,
     infer_kind,
     is_missing,
     recode,
@@ -34,13 +31,10 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
-from polyrule.data.table import Feature, Table, as_array, as_kept
+from polyrule.data.table import Feature, Table, as_array, as_features, as_kept, unmasked
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
 from polyrule.errors import DataError, DataWarning, depth_of_caller
 from polyrule.lazy import import_late
-
-# Cells looked at at once for infinite numbers.
-_CHECKED_CELLS = 1 << 20
 
 
 def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Others = "refuse") -> Table:
@@ -80,7 +74,7 @@ def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Other
     array([[5., 1.]])
     """
     unseen = UnseenCategories()
-    table = _encode(X, None if features is None else tuple(features), others, unseen)
+    table = _encode(X, None if features is None else as_features(features), others, unseen)
     if unseen.columns:
         unseen.warn()
     return table
@@ -133,14 +127,9 @@ def _encode_numeric(array: Array, features: tuple[Feature, ...], unseen: UnseenC
     """Encode an array of numbers, which is read where it is, if it can be."""
     nominal = [j for j, feature in enumerate(features) if feature.has_categories]
     values = np.array(array, dtype=np.float64, order="F") if nominal else as_kept(array)
-    step = max(1, _CHECKED_CELLS // max(1, values.shape[1]))
-    for start in range(0, len(values), step):
-        if values.dtype.kind == "f" and np.isinf(values[start : start + step]).any():
-            for j, feature in enumerate(features):
-                check_finite(values[:, j], feature.name)
     for j in nominal:
-        values[:, j] = encode_numbers(values[:, j], features[j], unseen)
-    return Table(values, features)
+        values[:, j] = encode_column(values[:, j], features[j], unseen)
+    return Table(values, features).check_finite()
 
 
 def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: UnseenCategories) -> Table:
@@ -155,8 +144,7 @@ def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: Un
         features = tuple(
             Feature(f"x{j}", "nominal", BOOLEAN_CATEGORIES) if boolean else Feature(f"x{j}") for j in range(width)
         )
-    table = Table.from_array(matrix, features)
-    check_stored(table)
+    table = Table.from_array(matrix, features).check_finite()
     if any(feature.has_categories for feature in features) and matrix.dtype.kind != "b":
         return _sparse_nominal(table.values, features, unseen)
     return table
@@ -169,8 +157,8 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
         stored = slice(values.indptr[j], values.indptr[j + 1])
         rows, numbers = values.indices[stored], values.data[stored]
         if feature.has_categories:
-            zero = encode_numbers(np.zeros(1), feature)[0]
-            numbers = encode_numbers(numbers, feature, unseen)
+            zero = encode_column(np.zeros(1), feature)[0]
+            numbers = encode_column(numbers, feature, unseen)
             if zero != 0:  # zero is a later category, or none: every other row must be stored
                 full = np.full(values.shape[0], zero)
                 full[rows] = numbers
@@ -199,8 +187,10 @@ def _reencode_column(table: Table, source: int, feature: Feature, unseen: Unseen
     old, values = table.features[source], table.column(source)
     if old.has_categories and feature.has_categories:
         return recode(values, old, feature, unseen)
-    if feature.has_categories:
-        return encode_numbers(values, feature, unseen)
+    if old.kind == "date" and feature.kind == "numeric":
+        raise DataError(f"column {feature.name!r} held numbers when the model was fitted, but dates were given")
+    if not old.has_categories:
+        return encode_column(values, feature, unseen)
     names = np.array([*old.categories, None], dtype=object)
     texts = names[np.where(np.isnan(values), len(old.categories), values).astype(np.int64)]
     return encode_column(texts, feature, unseen)
@@ -258,18 +248,20 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     >>> read_target(["no", "yes", "no"]).truth.tolist()
     [[0], [1], [0]]
     """
-    label_names = getattr(label_names, "classes_", label_names)
+    label_names, y = getattr(label_names, "classes_", label_names), unmasked(y)
     found_tags = tag_cells(y)
     if found_tags is not None:
         truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
         return Target("multilabel", truth, names, _classes(names), separator=found_tags[1])
     if sp.issparse(y) or _is_matrix(y):
-        truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None), unknown=True)
+        truth, names = to_labels(y, label_names, unknown=True)
         if truth.shape[1] == 0:
             raise DataError("Y has no label column; give at least one label")
         return Target("multilabel", truth, names, _classes(names), sp.issparse(y))
     validation = import_late("sklearn.utils.validation")
     flat = validation.column_or_1d(y, warn=True)
+    if flat.dtype.kind == "O" and any(absent := [is_missing(value) for value in flat]):
+        raise DataError(f"y, row {absent.index(True)}: the class is missing; leave out the examples without one")
     if flat.dtype.kind in "fc":
         validation.assert_all_finite(flat, input_name="y")
     import_late("sklearn.utils.multiclass").check_classification_targets(flat)

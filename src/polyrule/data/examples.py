@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from polyrule.arrays import Array, Bytes, Floats, Ints, Words
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import read_target
-from polyrule.data.table import Table, looked_up, places
+from polyrule.data.table import Table, looked_up, places, unmasked
 from polyrule.errors import DataError
 
 _CELLS = 1 << 20
@@ -247,7 +247,7 @@ def unscaled(count: int, scale: Fraction) -> float:
 
 def _check(sample_weight: Any, n: int) -> Floats:
     try:
-        given = np.asarray(sample_weight)
+        given = np.asarray(unmasked(sample_weight))
         if given.dtype in (np.float16, np.float32):  # as they are written: a single 0.1 is one tenth, too
             given = given.astype(str)
         weights = given.astype(np.float64)

@@ -17,10 +17,7 @@ from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
     category_text,
-    check_finite,
-    check_stored,
     encode_column,
-    encode_numbers,
     infer_kind,
     is_missing,
     listing,
@@ -28,13 +25,14 @@ from polyrule.data.columns import (
 )
 from polyrule.data.dates import POINTS, DateForms, arranged, day_of, with_parts
 from polyrule.data.labelspec import choose_columns
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, row_blocks
 from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
 """Columns whose numbers, or numbers of categories, are exact as float32."""
+_READ_AS_OBJECTS = (nw.Categorical, nw.Enum, nw.Boolean, nw.String, nw.Object, nw.Unknown)
 _NUMBERS: dict[Any, Any] = {
     getattr(nw, name): np.dtype(name.lower())
     for name in ("Float64", "Float32", "Int64", "Int32", "Int16", "Int8", "UInt64", "UInt32", "UInt16", "UInt8")
@@ -49,7 +47,7 @@ def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of a library narwhals knows; lazy frames count, so that opening can refuse them."""
     if isinstance(data, (np.ndarray, list, tuple)):  # what is given most often; asking narwhals takes its time
         return False
-    if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_polars_dataframe(data):
+    if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_polars_dataframe(data) or _is_batch(data):
         return True
     try:
         return nw.from_native(data, pass_through=True) is not data
@@ -59,6 +57,8 @@ def is_frame(data: Any) -> bool:
 
 def open_frame(data: Any) -> nw.DataFrame[Any]:
     """Wrap a frame, or say what to do with one that cannot be used as it is."""
+    if _is_batch(data):
+        data = nw.dependencies.get_pyarrow().Table.from_batches([data])
     try:
         frame: Any = nw.from_native(data, allow_series=True)
     except Exception as problem:  # narwhals raises its own and the library's errors, e.g. for duplicate names
@@ -69,7 +69,24 @@ def open_frame(data: Any) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.Series):
         raise DataError("a table needs a data frame, got a single column; use frame[['name']] instead of frame['name']")
     opened: nw.DataFrame[Any] = frame
+    if not hasattr(data, "iloc") and (rows := [name for name in opened.columns if is_row_number(name)]):
+        opened = opened.drop(rows)
     return opened
+
+
+def _is_batch(data: Any) -> bool:
+    """Whether `data` is a batch of Arrow, of which narwhals knows nothing; as an array it would lose its names."""
+    arrow = nw.dependencies.get_pyarrow()
+    return arrow is not None and isinstance(data, arrow.RecordBatch)
+
+
+def is_row_number(name: str) -> bool:
+    """Whether a column is what pandas writes for an index without a name: it takes it off again when it reads.
+
+    >>> is_row_number("__index_level_0__"), is_row_number("level")
+    (True, False)
+    """
+    return name.startswith("__index_level_") and name.endswith("__")
 
 
 def column_names(frame: Any) -> list[str]:
@@ -137,10 +154,8 @@ def _read_columns(
     if len(groups) > 1 and hasattr(frame.to_native(), "iloc") and values.size <= _READ_CELLS:
         groups = [sorted(chain.from_iterable(groups))]  # a few rows: asking pandas costs more than the numbers
     for targets in groups:
-        if not _read_numbers(frame, [sources[target] for target in targets], values, targets):
-            for target in targets:
-                check_finite(values[:, target], found[target].name)
-    return Table(values, tuple(found))
+        _read_numbers(frame, [sources[target] for target in targets], values, targets)
+    return Table(values, tuple(found)).check_finite()
 
 
 def _plain_numbers(frame: nw.DataFrame[Any], positions: Sequence[int]) -> dict[int, Any]:
@@ -155,23 +170,15 @@ def _plain_numbers(frame: nw.DataFrame[Any], positions: Sequence[int]) -> dict[i
     return {}
 
 
-def _read_numbers(frame: nw.DataFrame[Any], sources: list[int], values: Any, targets: list[int]) -> bool:
-    """Read columns of numbers together; whether all of them are finite or missing.
-
-    A piece of the rows is read at a time, which bounds the memory.
-    """
-    native, size, fine = frame.to_native(), len(frame), True
-    everything = list(range(native.shape[1]))
-    step = max(1, _READ_CELLS // len(sources))
-    for start in range(0, size, step):
-        rows = slice(start, start + step)
-        part = native if step >= size else native[rows]
+def _read_numbers(frame: nw.DataFrame[Any], sources: list[int], values: Any, targets: list[int]) -> None:
+    """Read columns of numbers together, a piece of the rows at a time, which bounds the memory."""
+    native, everything = frame.to_native(), list(range(len(frame.columns)))
+    blocks = row_blocks(len(frame), len(sources), _READ_CELLS)
+    for rows in blocks:
+        part = native if len(blocks) == 1 else native[rows]
         if sources != everything:
             part = part.take(sources, axis=1) if hasattr(part, "iloc") else part[:, sources]
-        numbers = part.to_numpy()
-        fine = fine and not np.isinf(numbers).any()
-        values[rows, targets] = numbers
-    return fine
+        values[rows, targets] = part.to_numpy()
 
 
 def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "refuse") -> list[int]:
@@ -204,29 +211,26 @@ def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "r
 def _encode_series(
     series: nw.Series[Any], name: str, feature: Feature | None, unseen: UnseenCategories | None
 ) -> tuple[Feature, Floats]:
-    dtype = series.dtype
-    if feature is not None and feature.is_dated and not dtype.is_numeric():
-        return feature, encode_column(python_values(series), feature, unseen)
-    if dtype.is_numeric():
-        numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        if feature is None:
-            return Feature(name), check_finite(numbers, name)
-        return feature, encode_numbers(numbers, feature, unseen)
-    if dtype in (nw.Categorical, nw.Enum, nw.Boolean, nw.String):
+    values: Any
+    if series.dtype.is_numeric():
+        values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        feature = feature or Feature(name)
+    elif series.dtype in _READ_AS_OBJECTS or (feature is not None and feature.is_dated):
         values = python_values(series)
-        if feature is None:
-            categories = _categories(series, values, name)
-            ordinal = len(categories) > 1 and _is_ordered(series)
-            feature = Feature(name, "ordinal" if ordinal else "nominal", categories)
-        return feature, encode_column(values, feature, unseen)
-    if dtype == nw.Object or dtype == nw.Unknown:
-        objects = python_values(series)
-        feature = infer_kind(objects, name) if feature is None else feature
-        return feature, encode_column(objects, feature, unseen)
-    raise DataError(
-        f"column {name!r} holds {dtype} values, which rules cannot test; "
-        "drop the column or turn it into numbers or text first"
-    )
+        feature = feature or _found_feature(series, values, name)
+    else:
+        raise DataError(
+            f"column {name!r} holds {series.dtype} values, which rules cannot test; "
+            "drop the column or turn it into numbers or text first"
+        )
+    return feature, encode_column(values, feature, unseen)
+
+
+def _found_feature(series: nw.Series[Any], values: list[Any], name: str) -> Feature:
+    if series.dtype in (nw.Object, nw.Unknown):
+        return infer_kind(values, name)
+    categories = _categories(series, values, name)
+    return Feature(name, "ordinal" if len(categories) > 1 and _is_ordered(series) else "nominal", categories)
 
 
 def python_values(series: nw.Series[Any]) -> list[Any]:
@@ -297,7 +301,7 @@ def _pandas_sparse(data: Any) -> Table | None:
     if not all(type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes):
         return None
     features = [Feature(name) for name in column_names(data)]
-    return check_stored(Table.from_array(sp.csc_array(data.sparse.to_coo()), features))
+    return Table.from_array(sp.csc_array(data.sparse.to_coo()), features).check_finite()
 
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
@@ -331,7 +335,7 @@ def split_labels(frame: Any, labels: Any) -> tuple[Any, Any]:
         raise OptionError("labels= names columns of a data frame; for other data pass the labels as y")
     opened = open_frame(frame)
     names = column_names(opened)
-    chosen = choose_columns(labels, names).positions
+    chosen = choose_columns(labels, names)
     if not chosen:
         raise DataError("labels= names no column; name at least one")
     rest = [position for position in range(len(names)) if position not in set(chosen)]

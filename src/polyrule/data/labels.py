@@ -9,7 +9,7 @@ named.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ TRUTH = {
 }
 #: A label that nobody knows: neither present nor absent, right or wrong, counted nowhere.
 UNKNOWN = 2
+_NO_LABEL = 255
 _NO_TRUTH = ("", "?", "nan", "na")
 
 
@@ -72,7 +73,7 @@ def to_labels(
         and true, no and yes, f and t, n and y, absent and present (any case) are understood too. A one-dimensional
         array is a single label.
     label_names : sequence of str, optional
-        Names of the labels; the columns' names of a frame are the default, otherwise y0, y1, …
+        Names of the labels; the columns' names of a frame or of `Dataset.Y` are the default, otherwise y0, y1, …
     unknown : bool
         Whether a label may be unknown (NaN, None or ?), which is written as 2; otherwise that is an error.
 
@@ -92,6 +93,8 @@ def to_labels(
     ...
     polyrule.errors.DataError: label 'y1', row 0: 2 is not 0 or 1, or no or yes
     """
+    if label_names is None and isinstance(Y, LabelMatrix):
+        label_names = Y.names
     if sp.issparse(Y):
         return _sparse_labels(Y, label_names, unknown)
     if not isinstance(Y, (np.ndarray, list, tuple)) and is_frame(Y):
@@ -117,33 +120,42 @@ def _as_label_array(Y: Any) -> Array:
 
 
 def _check_array(array: Array, names: tuple[str, ...], unknown: bool = False) -> Bytes:
-    if array.dtype.kind == "b":
-        return array.astype(np.uint8, order="C")
-    if array.dtype.kind in "fiu":
-        right = (array == 0) | (array == 1)
-        if right.all():
-            return array.astype(np.uint8, order="C")
-        missing = np.isnan(array)
-        if unknown and (right | missing).all():
-            return np.where(missing, UNKNOWN, array).astype(np.uint8, order="C")
-        right |= missing & unknown
-        row, column = np.unravel_index(int(np.argmin(right)), array.shape)
-        raise _not_a_label(array[row, column].item(), names[column], int(row))
-    if array.dtype.kind not in "OU":
+    if array.dtype.kind not in "biufOU":
         raise DataError(f"labels must be 0 or 1, not {array.dtype}")
-    labels = np.empty(array.shape, dtype=np.uint8)
-    for (row, column), value in np.ndenumerate(array):
-        labels[row, column] = _truth(value, names[column], row, unknown)
-    return labels
+    truth = truths(array, _NO_TRUTH if unknown else ())
+    wrong = truth == _NO_LABEL if unknown else truth > 1
+    if wrong.any():
+        row, column = np.unravel_index(int(np.argmax(wrong)), array.shape)
+        value = array[row, column]
+        raise _not_a_label(value.item() if isinstance(value, np.generic) else value, names[column], int(row))
+    return np.ascontiguousarray(truth)
 
 
-def _truth(value: Any, name: str, row: int, unknown: bool) -> int:
-    if unknown and (is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_TRUTH)):
-        return UNKNOWN
-    truth = truth_of(value)
-    if truth is None:
-        raise _not_a_label(value, name, row)
-    return truth
+def truths(values: Any, no_answer: Collection[str] = ()) -> Bytes:
+    """Return 0, 1 or `UNKNOWN` for the values of labels, and `_NO_LABEL` for what is none.
+
+    Values may be numbers, words such as no and yes, or missing; words in `no_answer` are missing, too.
+
+    >>> truths(["no", 1, None, "perhaps", "?"]).tolist(), truths(np.array([0.0, np.nan]), "?").tolist()
+    ([0, 1, 2, 255, 255], [0, 2])
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        present = values == 1
+        if (present | (values == 0)).all():
+            return np.asarray(present, dtype=np.uint8)
+        known = np.where(values == 0, 0, np.where(np.isnan(values), UNKNOWN, _NO_LABEL))
+        return np.where(present, 1, known).astype(np.uint8)
+    flat = values.ravel() if isinstance(values, np.ndarray) else values
+    found = np.array([_truth(value, no_answer) for value in flat], dtype=np.uint8)
+    return found.reshape(values.shape) if isinstance(values, np.ndarray) else found
+
+
+def _truth(value: Any, no_answer: Collection[str]) -> int:
+    known = TRUTH.get(value) if isinstance(value, str) else None  # as most words are written
+    if known is None:
+        missing = is_missing(value) or (isinstance(value, str) and value.strip().lower() in no_answer)
+        known = UNKNOWN if missing else truth_of(value)
+    return _NO_LABEL if known is None else known
 
 
 def truth_of(value: Any) -> int | None:
@@ -177,12 +189,14 @@ def tag_mark(value: Any) -> str | None:
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
-    matrix = sp.csr_array(sp.coo_array(check_sparse(Y, "Y")))  # new: the caller's is never sorted or thinned in place
+    given = sp.coo_array(check_sparse(Y, "Y"))
+    matrix = sp.csr_array(given)  # new: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])
     if unknown and matrix.data.dtype.kind == "f":
         matrix.data = np.where(np.isnan(matrix.data), UNKNOWN, matrix.data)
-    wrong = ~((matrix.data == 0) | (matrix.data == 1) | (unknown & (matrix.data == UNKNOWN)))
+    added_up = matrix.nnz < given.nnz  # so that a 2 may be a label that is present twice
+    wrong = ~((matrix.data == 0) | (matrix.data == 1) | ((unknown and not added_up) & (matrix.data == UNKNOWN)))
     if wrong.any():
         entry = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1

@@ -20,7 +20,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 from xml.parsers import expat
 
@@ -37,56 +37,61 @@ class NoColumnError(DataError):
         self.option = option
 
 
-@dataclass
-class LabelChoice:
-    """The label columns, and for nested lists the parent of each label."""
-
-    positions: list[int]
-    parents: dict[str, str] = field(default_factory=dict)
-
-
 def is_auto(spec: Any) -> bool:
     """Whether a specification of labels leaves it to the file."""
     return isinstance(spec, str) and spec == "auto"
 
 
-def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> LabelChoice:
+def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> list[int]:
     """Find the columns a specification means; see the module's table for texts. `what` is the option's name in
     messages.
 
     Examples
     --------
     >>> names = ["size", "hue", "red", "green", "blue"]
-    >>> choose_columns("red..blue", names).positions
-    [2, 3, 4]
-    >>> choose_columns(["blue", "red"], names).positions
-    [4, 2]
-    >>> choose_columns("last:2", names).positions
-    [3, 4]
+    >>> choose_columns("red..blue", names), choose_columns(["blue", "red"], names), choose_columns("last:2", names)
+    ([2, 3, 4], [4, 2], [3, 4])
     """
+    return choose_labels(spec, names, what)[0]
+
+
+def choose_labels(spec: Any, names: Sequence[str], what: str = "labels") -> tuple[list[int], dict[str, str]]:
+    """Find the columns a specification means, and for a nested list in a file the parent of each label."""
     columns = _Columns(names, what)
-    if isinstance(spec, str):
-        choice = columns.of_text(spec)
-    elif isinstance(spec, os.PathLike):
-        choice = names_file(os.fspath(spec), columns.index)
+    parents: dict[str, str] = {}
+    if (path := columns.listed_in(spec)) is not None:
+        positions, parents = names_file(path, columns.index)
+    elif isinstance(spec, str):
+        positions = columns.of_text(spec)
     elif isinstance(spec, re.Pattern):
-        choice = LabelChoice([j for j, name in enumerate(names) if spec.search(name)])
+        positions = [j for j, name in enumerate(names) if spec.search(name)]
     elif isinstance(spec, slice):
-        choice = LabelChoice(list(range(len(names)))[spec])
+        positions = list(range(len(names)))[spec]
     elif isinstance(spec, (list, tuple, range, set, frozenset)) or hasattr(spec, "__iter__"):
         items = sorted(spec) if isinstance(spec, (set, frozenset)) else list(spec)
-        choice = LabelChoice([columns.position(item) for item in items])
+        positions = [columns.position(item) for item in items]
     else:
         raise OptionError(f"{what} must be text, a list of names, a pattern or a range, not {shorten(spec)}")
-    if not choice.positions and not (isinstance(spec, (list, tuple)) and not spec):
+    if not positions and not (isinstance(spec, (list, tuple)) and not spec):
         raise DataError(f"{what}: {shorten(spec)} matches no column; the columns are {listing(names)}")
-    if len(set(choice.positions)) != len(choice.positions):
-        twice = next(j for j in choice.positions if choice.positions.count(j) > 1)
+    if len(set(positions)) != len(positions):
+        twice = next(j for j in positions if positions.count(j) > 1)
         raise DataError(f"{what}: column {names[twice]!r} is named twice")
-    return choice
+    return positions, parents
 
 
-def names_file(path: Any, index: dict[str, int]) -> LabelChoice:
+def some_columns(spec: Any, names: Sequence[str], what: str) -> set[int]:
+    """Positions of the columns that an option names; none where it is None or empty.
+
+    >>> some_columns("size", ["size", "hue"], "drop"), some_columns(None, ["size", "hue"], "drop")
+    ({0}, set())
+    """
+    if spec is None or (hasattr(spec, "__len__") and len(spec) == 0):
+        return set()
+    return set(choose_columns(spec, names, what))
+
+
+def names_file(path: Any, index: dict[str, int]) -> tuple[list[int], dict[str, str]]:
     """Read label names from a file and find them among the columns; they keep the order of the columns, as in MULAN."""
     source = Source(path)
     if source.head(4096).lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
@@ -103,7 +108,7 @@ def names_file(path: Any, index: dict[str, int]) -> LabelChoice:
                 f"(the columns are {listing(index)})"
             )
         positions.append(found)
-    return LabelChoice(sorted(positions), parents)
+    return sorted(positions), parents
 
 
 class _Columns:
@@ -113,13 +118,19 @@ class _Columns:
         self.names, self.what = names, what
         self.index = {name: position for position, name in enumerate(names)}
 
-    def of_text(self, spec: str) -> LabelChoice:
+    def listed_in(self, spec: Any) -> str | None:
+        """The file with names that is meant, if one is; names of columns win."""
+        if isinstance(spec, os.PathLike):
+            return str(os.fspath(spec))
+        if isinstance(spec, str) and spec not in self.index and (spec[:1] == "@" or spec.lower().endswith(".xml")):
+            return spec.removeprefix("@")
+        return None
+
+    def of_text(self, spec: str) -> list[int]:
         if spec in self.index:
-            return LabelChoice([self.index[spec]])
-        if spec.startswith("@") or spec.lower().endswith(".xml"):
-            return names_file(spec.removeprefix("@"), self.index)
+            return [self.index[spec]]
         items = [spec] if _is_regex(spec) else [item.strip() for item in spec.split(",")]
-        return LabelChoice(list(dict.fromkeys(j for item in items for j in self._item(item))))
+        return list(dict.fromkeys(j for item in items for j in self._item(item)))
 
     def _item(self, item: str) -> list[int]:
         every = range(len(self.names))
@@ -162,8 +173,10 @@ class _Columns:
                 f"{what}: there is no column {shorten(item)}{hint} (the columns are {listing(names)})", what
             )
         try:
-            position = int(item)
-        except (TypeError, ValueError):
+            if isinstance(item, bool):
+                raise TypeError
+            position = index(item)
+        except TypeError:
             raise OptionError(f"{what}: {shorten(item)} is neither a column name nor a position") from None
         if not -len(names) <= position < len(names):
             raise DataError(f"{what}: there is no column {position}; the file has {len(names)} columns")

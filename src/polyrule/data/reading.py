@@ -264,15 +264,15 @@ def _pass(opened: _Opened) -> Dataset:
     _warn(layout)
     made = assembler.dataset()
     if layout.tags is not None and layout.tags_column is not None and layout.tags.strange is None:
-        warn_about_tags(made.label_names, layout.tags.separator, reader.name, layout.columns[layout.tags_column].name)
+        warn_about_tags(made.label_names, layout.tags.separator, reader.name, reader.columns[layout.tags_column].name)
     return _with_dates(made, opened.roles)
 
 
 def _warn(layout: Layout) -> None:
     """Say once what a model, or a list of labels, does not know."""
-    layout.unseen.warn(layout.file)
+    layout.unseen.warn(layout.reader.name)
     if layout.tags is not None and layout.tags.strange is not None:
-        warn_about_strange_tags(layout.tags.strange, layout.file)
+        warn_about_strange_tags(layout.tags.strange, layout.reader.name)
 
 
 def _with_dates(data: Dataset, roles: Roles) -> Dataset:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
-from polyrule.data.labelspec import LabelChoice, choose_columns, is_auto, names_file
+from polyrule.data.labelspec import choose_columns, choose_labels, is_auto, names_file, some_columns
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
-from polyrule.data.table import Feature
+from polyrule.data.table import Feature, as_features
 from polyrule.data.tags import TagCollector, find_separator
 from polyrule.errors import DataError, OptionError, did_you_mean
 
@@ -51,40 +52,41 @@ class Roles:
     tag_separator: str | None = None
     features: Sequence[Feature] | None = None
 
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            object.__setattr__(self, "features", as_features(self.features))
+
 
 def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     """Decide for every column whether it is a feature, a label, something else, or skipped."""
-    columns = reader.columns
-    names = [column.name for column in columns]
+    names = [column.name for column in reader.columns]
     try:
         check_distinct(names, "column")
     except DataError as problem:
         raise DataError(f"{reader.name}: {problem}") from problem
     taken = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
     collector = _collector(reader, roles, taken["tags"])
-    labels = LabelChoice([]) if collector is not None else _labels(reader, roles, names, source)
+    labels, parents = ([], {}) if collector is not None else _labels(reader, roles, names, source)
     reserved = {j for j in taken.values() if j is not None}
-    if clash := reserved & set(labels.positions):
+    if clash := reserved & set(labels):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
-    dropped = _declared(roles.drop, names, "drop")
-    labels.positions = [j for j in labels.positions if j not in dropped]
-    taken_up = dropped | reserved | set(labels.positions)
-    free = [j for j in range(len(columns)) if j not in taken_up]
+    dropped = some_columns(roles.drop, names, "drop")
+    labels = [j for j in labels if j not in dropped]
+    taken_up = dropped | reserved | set(labels)
+    free = [j for j in range(len(names)) if j not in taken_up]
     unseen = UnseenCategories()
     encoders = _encoders(reader, roles, names, free, unseen)
     info: dict[str, Any] = {"source": reader.name}
     if reader.hints.dates is not None:
         info["dates"] = reader.hints.dates
-    if labels.parents:
-        info["label_parents"] = labels.parents
+    if parents:
+        info["label_parents"] = parents
     return Layout(
-        file=reader.name,
-        unit=reader.unit,
-        columns=columns,
+        reader=reader,
         features=list(encoders),
-        labels=labels.positions,
+        labels=labels,
         encoders=encoders,
-        label_names=tuple(names[j] for j in labels.positions),
+        label_names=tuple(names[j] for j in labels),
         identifier=taken["identifier"],
         weights=taken["weights"],
         tags_column=taken["tags"],
@@ -97,7 +99,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
     if spec is None:
         return None
-    positions = choose_columns([spec] if isinstance(spec, (str, int)) else spec, names, option).positions
+    positions = choose_columns([spec] if isinstance(spec, (str, Integral)) else spec, names, option)
     if len(positions) != 1:
         raise OptionError(f"{option} must name one column, not {len(positions)}")
     return positions[0]
@@ -129,18 +131,19 @@ def _vocabulary(labels: Any) -> list[str]:
     raise OptionError("where rows list their labels, labels= gives the names there may be; or leave it out")
 
 
-def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
+def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> tuple[list[int], dict[str, str]]:
+    """Positions of the label columns, and the parents of labels that are nested."""
     if roles.labels is None:
-        return LabelChoice([])
+        return [], {}
     if not is_auto(roles.labels):
-        return choose_columns(roles.labels, names, "labels")
+        return choose_labels(roles.labels, names)
     listed = _label_list_beside(source)
     if listed is not None:
         return names_file(listed, {name: j for j, name in enumerate(names)})
     if reader.hints.meka is not None:
-        return _meka(reader, names)
+        return _meka(reader, names), {}
     if roles.features is not None:
-        return LabelChoice([])
+        return [], {}
     raise LabelsUnknownError(reader.name, names)
 
 
@@ -155,7 +158,7 @@ def _label_list_beside(source: Source) -> Any:
     return found[0] if found else None
 
 
-def _meka(reader: Reader, names: list[str]) -> LabelChoice:
+def _meka(reader: Reader, names: list[str]) -> list[int]:
     count, every = reader.hints.meka or 0, list(range(len(names)))
     if reader.hints.filtered_after_meka:
         raise DataError(
@@ -164,7 +167,7 @@ def _meka(reader: Reader, names: list[str]) -> LabelChoice:
         )
     if count == 0 or abs(count) > len(names):
         raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
-    return LabelChoice(every[:count] if count > 0 else every[count:])
+    return every[:count] if count > 0 else every[count:]
 
 
 def _encoders(
@@ -173,9 +176,9 @@ def _encoders(
     """One encoder per feature, in the order of the features."""
     if roles.features is not None:
         return _model_encoders(reader, roles.features, free, unseen)
-    nominal = _declared(roles.nominal, names, "nominal")
-    numeric = _declared(roles.numeric, names, "numeric")
-    date = _declared(roles.date, names, "date")
+    nominal = some_columns(roles.nominal, names, "nominal")
+    numeric = some_columns(roles.numeric, names, "numeric")
+    date = some_columns(roles.date, names, "date")
     if clash := (nominal & numeric) | (nominal & date) | (numeric & date):
         raise OptionError(f"column {names[min(clash)]!r} cannot be two of nominal, numeric and date at once")
     ordinal = _ordinal(roles.ordinal, names)
@@ -191,21 +194,17 @@ def _encoders(
 
 def _ordinal(given: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[int, tuple[str, ...]]:
     """Positions of columns whose values ascend in a given order."""
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError("ordinal must say the values of each column, lowest first, as in {'plan': ['basic', 'plus']}")
     found = {}
     for name, values in (given or {}).items():
         if name not in names:
-            raise OptionError(f"ordinal: there is no column {name!r}{did_you_mean(name, names)}")
-        if isinstance(values, str) or len(values) < 2 or len(set(values)) < len(values):
+            raise OptionError(f"ordinal: there is no column {name!r}{did_you_mean(str(name), names)}")
+        ascending = () if isinstance(values, str) or not isinstance(values, Iterable) else tuple(map(str, values))
+        if len(set(ascending)) < max(2, len(ascending)):
             raise OptionError(f"ordinal: column {name!r} needs at least two different values, lowest first")
-        found[names.index(name)] = tuple(map(str, values))
+        found[names.index(name)] = ascending
     return found
-
-
-def _declared(spec: Any, names: list[str], option: str) -> set[int]:
-    """Positions of the columns that an option names, none where it is empty."""
-    if spec is None or (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0):
-        return set()
-    return set(choose_columns(spec, names, option).positions)
 
 
 def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:

@@ -80,7 +80,7 @@ def _by_content(head: bytes) -> Format | None:
             continue
         if _ARFF.match(line + b" "):
             return "arff"
-        if line.startswith(b"{") and b":" in line and b'"' in line:
+        if line.startswith((b"{", b"[{")) and b":" in line and b'"' in line:
             return "jsonl"
         return None
     return None

@@ -20,6 +20,8 @@ CODED = ("nominal", "ordinal")
 """Kinds of features whose values are positions among their categories."""
 KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
 """Types a dense table keeps its numbers in; each of them is exact as float64."""
+_CHECKED_CELLS = 1 << 20
+"""Looked at at once for infinite numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ class Feature:
             raise DataError(f"feature {self.name!r}: kind must be one of {kinds}, not {self.kind!r}")
         if self.categories and not self.has_categories:
             raise DataError(f"feature {self.name!r}: a {self.kind} feature has no categories")
+        given: Any = self.categories
+        if isinstance(given, str):
+            raise DataError(f"feature {self.name!r}: categories must be a tuple of names, not one text")
+        if not isinstance(given, tuple):
+            object.__setattr__(self, "categories", tuple(given))
 
     @property
     def is_nominal(self) -> bool:
@@ -92,6 +99,15 @@ class Feature:
         'signup'
         """
         return self.name.removesuffix(f" {self.part}") if self.part else self.name
+
+
+def as_features(given: Iterable[Any]) -> tuple[Feature, ...]:
+    """Return what must be features, as a tuple."""
+    features = tuple(given)
+    for one in features:
+        if not isinstance(one, Feature):
+            raise DataError(f"features must be of the class Feature, as Feature('size') is, not {one!r:.60}")
+    return features
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,18 +160,19 @@ class Table:
                 matrix.sum_duplicates()
                 matrix.eliminate_zeros()
         else:
-            matrix = as_kept(np.asarray(values))
+            try:
+                matrix = as_kept(np.asarray(unmasked(values)))
+            except (TypeError, ValueError) as problem:
+                raise DataError(f"a table holds numbers only, so use polyrule.data.to_table ({problem})") from problem
         if features is None:
             width = matrix.shape[1] if matrix.ndim == 2 else 0
             features = [Feature(f"x{j}") for j in range(width)]
-        return cls(matrix, tuple(features))
+        return cls(matrix, as_features(features))
 
     def check_values(self) -> None:
         """Refuse numbers that no condition can mean: infinite ones, and codes that are no category."""
-        matrix: Any = self.values
+        matrix: Any = self.check_finite().values
         coded, counts = self.coded, self.category_counts
-        if not coded.all() and np.isinf(matrix.data if self.is_sparse else matrix).any():
-            raise DataError("the table holds infinite numbers; use NaN for a missing value or clip them")
         if not coded.any():
             return
         if self.is_sparse:
@@ -173,6 +190,16 @@ class Table:
                 "the table holds nominal values that are no category: they are positions among the categories of their "
                 "feature, counted from 0, or NaN"
             )
+
+    def check_finite(self) -> Table:
+        """Return the table; an infinite number is refused by column and row."""
+        values: Any = self.values
+        stored = values.data.reshape(-1, 1) if self.is_sparse else values
+        blocks = row_blocks(len(stored), stored.shape[1], _CHECKED_CELLS) if stored.dtype.kind == "f" else []
+        if any(np.isinf(stored[rows]).any() for rows in blocks):
+            for j, feature in enumerate(self.features):
+                check_finite(self.column(j), feature.name)
+        return self
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -361,15 +388,38 @@ class Table:
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)
 
 
+def check_finite(values: Floats, name: str) -> None:
+    """Name the first row of a column that holds an infinite number; NaN is a missing value and allowed."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise DataError(
+            f"column {name!r}, row {row}: the value is infinite; "
+            "use NaN for a missing value or clip it to a finite number"
+        )
+
+
 def as_array(values: Any, ragged: str) -> Array:
     """Make an array without making numbers of a mixed list text; `ragged` is said of rows that differ in length."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.array(values, dtype=object)
     except ValueError as problem:
         raise DataError(ragged) from problem
     return array
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array as one in which what is masked is missing; NumPy itself would show what is behind the mask.
+
+    >>> unmasked(np.ma.masked_array([1, 2], mask=[False, True]))
+    array([ 1., nan])
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    missing: Any = np.nan if values.dtype.kind in "fiu" else None
+    return np.where(values.mask, missing, values.data)
 
 
 def places(values: Floats) -> Floats:

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Floats
 from polyrule.data.dataset import Dataset
-from polyrule.data.labelspec import choose_columns
+from polyrule.data.labelspec import some_columns
 from polyrule.data.reading import read
 from polyrule.data.table import Feature, Table
 from polyrule.datasets import remote
@@ -166,9 +166,9 @@ def _read_part(known: Entry, folder: Path, part: str, drop: Any) -> Dataset:
 
 
 def _without(data: Dataset, drop: Any) -> Dataset:
-    if len(drop) == 0:
+    gone = some_columns(drop, data.feature_names, "drop")
+    if not gone:
         return data
-    gone = set(choose_columns(drop, data.feature_names, "drop").positions)
     kept = [j for j in range(len(data.features)) if j not in gone]
     return replace(data, X=data.X.rearranged(kept, [data.features[j] for j in kept]))
 

@@ -25,7 +25,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
 from polyrule.datasets.registry import Entry
-from polyrule.errors import DataError
+from polyrule.errors import DataError, OutputError
 from polyrule.version import __version__
 
 SITES = (
@@ -67,6 +67,11 @@ def download(known: Entry, progress: Progress | None = None) -> Path:
         except Unreachable as problem:
             problems.append(str(problem))
             discard(folder, known)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            raise OutputError(
+                f"{folder}: cannot be written ({reason}); set POLYRULE_CACHE to another folder"
+            ) from problem
     raise Unreachable("; ".join(problems))
 
 

@@ -22,7 +22,7 @@ from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
 from polyrule.data.frames import column_names, is_frame, open_frame, renamed, split_labels, without_columns
 from polyrule.data.sparse import check_sparse
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError, OptionError
 from polyrule.estimators.fitted import FittedRules
 from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
@@ -320,12 +320,16 @@ def _checked(estimator: Any, X: Any) -> Any:
     """X as a table, a frame, or an array or sparse matrix that scikit-learn accepts."""
     if isinstance(X, Dataset):
         X = X.X
+    if isinstance(X, Packed):
+        raise DataError("a store holds codes to learn from, not features; read the data that it was packed from")
     if sp.issparse(X):
         X = check_sparse(X)  # scikit-learn's checks already follow the indices
-    if isinstance(X, Table) or (not isinstance(X, np.ndarray) and is_frame(X)):
+    if isinstance(X, Table):
         return X
+    if not isinstance(X, np.ndarray) and is_frame(X):
+        return X if hasattr(X, "iloc") else open_frame(X).to_native()
     try:
-        return check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
+        return check_array(unmasked(X), accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
     except (TypeError, ValueError) as problem:
         raise DataError(" ".join(str(problem).split())) from problem
 

@@ -66,7 +66,8 @@ class Bins:
 
 def check_max_bins(max_bins: int) -> int:
     """Return the number, or say what is wrong with it."""
-    if isinstance(max_bins, bool) or max_bins != int(max_bins) or not 2 <= max_bins <= MOST_BINS:
+    whole = isinstance(max_bins, (int, float, np.integer)) and not isinstance(max_bins, bool)
+    if not whole or not 2 <= max_bins <= MOST_BINS or max_bins % 1:
         raise OptionError(f"max_bins must be a whole number from 2 to {MOST_BINS}, got {max_bins!r}")
     return int(max_bins)
 
@@ -130,6 +131,17 @@ def nominal_bins(feature: Feature) -> Bins:
     return Bins(index, index)
 
 
+def least_values(codes: Ints, values: Floats, bins: int) -> Floats:
+    """Return the least value of every bin, and of what lies above all; infinite where there is none.
+
+    >>> least_values(np.array([0, 0, 2]), np.array([5.0, 3.0, np.nan]), 2)
+    array([ 3., inf, inf])
+    """
+    least = np.full(bins + 1, np.inf)
+    np.minimum.at(least, codes, np.where(np.isnan(values), np.inf, values))
+    return least
+
+
 def word_count(labels: int) -> int:
     """Return how many words of 64 bits hold so many labels."""
     return max(1, -(-labels // 64))
@@ -155,6 +167,18 @@ class ColumnCounts:
         self.highs: Floats = np.zeros(0)
         self.counts: Ints = np.zeros(0, dtype=np.int64)
 
+    @classmethod
+    def up_to(cls, highs: Floats, counts: Ints, alone: bool) -> ColumnCounts:
+        """Count values up to each of `highs` and above the one before; `alone` if there are no others than these.
+
+        >>> ColumnCounts.up_to(np.array([1.0, 9.0]), np.array([1, 5]), alone=True).quantiles(3)
+        array([1., 9.])
+        """
+        made = cls(len(highs))
+        made.highs, made.counts = highs, counts
+        made.lows = highs if alone else np.append(highs[:1], np.nextafter(highs[:-1], np.inf))
+        return made
+
     def add(self, values: Floats, inside: ColumnCounts | None = None, wanted: Bools | None = None) -> None:
         """Count values; with `inside`, only those that lie in the `wanted` intervals of other counts."""
         distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
@@ -162,6 +186,10 @@ class ColumnCounts:
             place, known = inside.find(distinct)
             keep = known & wanted[np.where(known, place, 0)]
             distinct, counts = distinct[keep], counts[keep]
+        self.add_counted(distinct, counts)
+
+    def add_counted(self, distinct: Floats, counts: Ints) -> None:
+        """Take in distinct values, ascending, that were counted."""
         place, known = self.find(distinct)
         np.add.at(self.counts, place[known], counts[known])
         if not known.all():

@@ -165,7 +165,7 @@ class StoredBlocks(Blocks):
         record, header = self.header.blocks[index], self.header
         current_limits().check_time(str(self.folder))
         parts = {
-            part: _read(block_file(self.folder, index, part), file, 0, *header.shape.of(part, record.rows))
+            part: _read(block_file(self.folder, index, part), file, 0, *header.layout(part, record.rows))
             for part, file in record.files.items()
             if part != "values"
         }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,29 +47,6 @@ class BlockRecord:
         return {"rows": self.rows, "weight": self.weight, "files": files}
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How many features and labels every row has, and in how many bytes a code is written."""
-
-    features: int
-    labels: int
-    codes: str
-
-    def of(self, part: str, rows: int) -> tuple[str, tuple[int, ...]]:
-        """Return type and shape of one part of a block."""
-        return {
-            "codes": (self.codes, (self.features, rows)),
-            "labels": ("<u8", (rows, word_count(self.labels))),
-            "weights": ("<i8", (rows,)),
-            "values": ("<f8", (self.features, rows)),
-        }[part]
-
-    def size(self, part: str, rows: int) -> int:
-        """Return how many bytes one part of a block has."""
-        dtype, shape = self.of(part, rows)
-        return int(np.dtype(dtype).itemsize) * shape[0] * (shape[1] if len(shape) > 1 else 1)
-
-
 @dataclass(frozen=True, eq=False)
 class Header:
     """What a store holds.
@@ -103,10 +81,14 @@ class Header:
         """Bytes of all blocks."""
         return sum(file.size for block in self.blocks for file in block.files.values())
 
-    @property
-    def shape(self) -> Shape:
-        """What is the same in all blocks."""
-        return Shape(len(self.features), len(self.labels), self.codes)
+    def layout(self, part: str, rows: int) -> tuple[str, tuple[int, ...]]:
+        """Return type and shape of one part of a block."""
+        return {
+            "codes": (self.codes, (len(self.features), rows)),
+            "labels": ("<u8", (rows, word_count(len(self.labels)))),
+            "weights": ("<i8", (rows,)),
+            "values": ("<f8", (len(self.features), rows)),
+        }[part]
 
     @property
     def text(self) -> str:
@@ -176,11 +158,10 @@ def decode(text: str, source: str) -> Header:
     widest = max(len(bins) for _, bins in described)
     if np.dtype(codes).itemsize < np.dtype(code_type(widest)).itemsize:
         members["codes"].fail(f"must be '<u2', because a feature has {widest} bins")
-    shape = Shape(len(described), len(labels), codes)
-    blocks = tuple(read_block(node, shape) for node in members["blocks"])
     features, bins = zip(*described, strict=True)
-    header = Header(features, bins, labels, codes, blocks)
-    if not blocks:
+    header = Header(features, bins, labels, codes, ())
+    header = replace(header, blocks=tuple(read_block(node, header) for node in members["blocks"]))
+    if not header.blocks:
         members["blocks"].fail("must list at least one")
     for name in ("examples", "weight"):
         if members[name].whole(0, MOST_WEIGHT) != getattr(header, name):
@@ -211,27 +192,28 @@ def read_feature_and_bins(node: Node) -> tuple[Feature, Bins]:
     return feature, bins
 
 
-def read_block(node: Node, shape: Shape) -> BlockRecord:
-    """Return what a header says about one block, if its files can be of that size."""
+def read_block(node: Node, header: Header) -> BlockRecord:
+    """Return what is said about one block, if its files can be of that size for what the header says of all blocks."""
     members = node.fields(("rows", "weight", "files"))
     rows = members["rows"].whole(1, MOST_ROWS)
     files = {}
     for part, file in members["files"].fields(PARTS[:2], PARTS[2:]).items():
         if part in PARTS[:2] or file.value is not None:
-            files[part] = _read_file(file, part, rows, shape)
+            files[part] = _read_file(file, part, rows, header)
     weight = members["weight"].whole(rows, MOST_WEIGHT)
     if "weights" not in files and weight != rows:
         members["weight"].fail(f"must be {rows}, the number of rows, where there are no weights")
     return BlockRecord(rows, weight, files)
 
 
-def _read_file(node: Node, part: str, rows: int, shape: Shape) -> FileRecord:
+def _read_file(node: Node, part: str, rows: int, header: Header) -> FileRecord:
     members = node.fields(("bytes", "crc32"))
-    size, due = members["bytes"].whole(0, 2**63), shape.size(part, rows)
+    dtype, shape = header.layout(part, rows)
+    size, due = members["bytes"].whole(0, 2**63), np.dtype(dtype).itemsize * math.prod(shape)
     if size != due:
         members["bytes"].fail(f"must be {due} for {rows} rows, found {size}")
     sums = members["crc32"].items()
-    expected = shape.features if part == "values" else 1
+    expected = len(header.features) if part == "values" else 1
     if len(sums) != expected:
         members["crc32"].fail(f"must list {expected}, found {len(sums)}")
     for one in sums:

@@ -12,6 +12,7 @@ import numpy as np
 from polyrule.arrays import Array, Floats, Ints, Words
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Feature, Table
+from polyrule.errors import DataError
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
 BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with
@@ -140,6 +141,9 @@ def pack_table(
     ([[0, 1, 1]], [1, 2, 3])
     """
     check_max_bins(max_bins)
+    if truth.shape != (len(table), len(label_names)) or (weights is not None and len(weights) != len(table)):
+        told = "" if weights is None else f" and {len(weights)} weights"
+        raise DataError(f"{len(table)} examples and {len(label_names)} names, but labels of shape {truth.shape}{told}")
     bins = tuple(bins_of(table.column(j), feature, max_bins) for j, feature in enumerate(table.features))
     whole = encoded(table, bins, truth, weights, keep_values)
     return Packed(table.features, bins, label_names, divided(whole, block_rows or max(1, len(table))))

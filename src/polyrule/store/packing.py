@@ -7,24 +7,24 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Floats, Ints
 from polyrule.atomic import hold
 from polyrule.data.dataset import Dataset
 from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
-from polyrule.errors import DataError
-from polyrule.store.bins import Bins, CutFinder, check_max_bins, code_type, nominal_bins
+from polyrule.errors import DataError, OptionError
+from polyrule.store.bins import Bins, CutFinder, check_max_bins, code_type, least_values, nominal_bins
 from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
 from polyrule.store.packed import Block, label_words
-from polyrule.store.pieces import Pieces, open_pieces
+from polyrule.store.pieces import Described, Pieces, agreed, are_whole, numbers, of_positive_weight, open_pieces
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,9 @@ def pack(
     >>> len(store), store.label_names, store.blocks[0].codes.tolist()
     (2, ('y0', 'y1'), [[0, 1], [0, 0]])
     """
-    check_max_bins(max_bins)
+    max_bins = check_max_bins(max_bins)
+    if isinstance(block_rows, bool) or not isinstance(block_rows, (int, np.integer)) or block_rows < 1:
+        raise OptionError(f"block_rows must be a whole number of at least 1, got {block_rows!r}")
     target = Path(out)
     with contextlib.ExitStack() as until_done:
         with writing(target):
@@ -96,7 +98,8 @@ def pack(
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise DataError(f"{target}: there is something already; choose another folder or remove it first")
         pieces = open_pieces(data, y, labels, weights, **options)
-        packer = _Packer(pieces, target, max_bins, keep_values, block_rows, progress or (lambda what, rows: None))
+        heard = progress or (lambda what, rows: None)
+        packer = _Packer(pieces, target, max_bins, bool(keep_values), int(block_rows), heard)
         packer.run()
         return Store(target)
 
@@ -168,13 +171,16 @@ class _Packer:
         def look(piece: Dataset) -> None:
             nonlocal finder, rows
             finder = finder or CutFinder(piece.X.shape[1], self.max_bins)
-            kept = _positive(piece)
-            none = np.zeros(0)  # of categories
-            finder.add([none if f.is_nominal else kept.X.column(j) for j, f in enumerate(kept.features)])
+            finder.add(numbers(_weighed(piece)))
             rows += len(piece)
             self.progress("counting values", rows)
 
-        features, labels = self.pieces.settle(look)
+        def first_pass() -> Iterator[Described]:
+            for piece in self.pieces.read(None):
+                yield piece.name, piece.features, piece.label_names  # which are held against those before, and then
+                look(piece)
+
+        features, labels = agreed(first_pass())
         assert finder is not None
         finder.end_of_pass()
         while finder.unfinished:
@@ -194,7 +200,7 @@ class _Packer:
         waiting: list[Dataset] = []
         rows = 0
         for piece in self.pieces.read(self.plan.features):
-            waiting.append(_positive(piece))
+            waiting.append(_weighed(piece))
             rows += len(piece)
             while sum(map(len, waiting)) >= self.block_rows:
                 waiting = self._write_first(waiting)
@@ -227,7 +233,7 @@ class _Packer:
         try:
             root = Node(parse(place.read_text(encoding="utf-8"), str(place), "block"), str(place))
             members = root.fields(("block", "lows"))
-            record = read_block(members["block"], self.plan.shape)
+            record = read_block(members["block"], self.plan)
             lows = [
                 np.array([np.inf if low.value is None else low.number() for low in node]) for node in members["lows"]
             ]
@@ -249,9 +255,7 @@ class _Packer:
         for j, (of_column, ends) in enumerate(zip(bins, self._ends(), strict=True)):
             column = np.concatenate([piece.X.column(j) for piece in pieces])
             codes[j] = of_column.codes(column)
-            least = np.full(len(ends) + 1, np.inf)
-            if len(ends):
-                np.minimum.at(least, codes[j], np.where(np.isnan(column), np.inf, column))
+            least = least_values(codes[j], column, len(ends)) if len(ends) else np.full(1, np.inf)
             if least[-1] < np.inf:  # known, and above all values that were counted
                 raise self._changed()
             lows.append(least[:-1])
@@ -285,20 +289,15 @@ class _Packer:
         return DataError(f"{self.target}: the data changed while it was packed; pack it again")
 
 
-def _positive(piece: Dataset) -> Dataset:
-    """Leave out examples of weight 0, as a fit does."""
-    if piece.weights is None or (piece.weights > 0).all():
-        return piece
-    return piece[piece.weights > 0]
-
-
-def _weights(piece: Dataset) -> Any:
-    if piece.weights is None:
-        return np.ones(len(piece), dtype="<i8")
-    whole = piece.weights.astype("<i8")
-    if (whole != piece.weights).any() or (whole < 0).any():
+def _weighed(piece: Dataset) -> Dataset:
+    """Return the examples that count."""
+    if piece.weights is not None and not are_whole(piece.weights, MOST_WEIGHT):
         raise DataError(f"{piece.name}: a store needs whole numbers as weights; multiply them by a common factor first")
-    return whole
+    return of_positive_weight(piece)
+
+
+def _weights(piece: Dataset) -> Ints:
+    return np.ones(len(piece), dtype=np.int64) if piece.weights is None else piece.weights.astype(np.int64)
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array
+from polyrule.arrays import Array, Floats
+from polyrule.data.columns import listing
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.labels import to_labels
 from polyrule.data.labelspec import choose_columns, is_auto
 from polyrule.data.reading import read_chunks
+from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
 
@@ -35,23 +37,27 @@ class Pieces:
     read: Callable[[Sequence[Feature] | None], Iterator[Dataset]]
     identity: Callable[[], Any] = lambda: None
 
-    def settle(self, look: Callable[[Dataset], None]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
-        """Find features and labels that hold for all pieces (categories of all of them, in order), and show each."""
-        features: list[Feature] = []
-        labels: tuple[str, ...] | None = None
-        for piece in self.read(None):
-            look(piece)
-            if labels is None:
-                features, labels = list(piece.features), piece.label_names
-                continue
-            if piece.label_names != labels:
-                raise DataError(f"{piece.name}: its labels are not those of the first piece; pack files of one kind")
-            features = join_features(features, piece.features, piece.name)
+
+#: What a piece is called in messages, its features and its labels.
+Described = tuple[str, Sequence[Feature], tuple[str, ...]]
+
+
+def agreed(pieces: Iterable[Described]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
+    """Return features and labels that hold for all pieces, categories of all of them in order."""
+    features: list[Feature] = []
+    labels: tuple[str, ...] | None = None
+    for name, found, label_names in pieces:
         if labels is None:
-            raise DataError("there are no rows to pack")
-        if not features or not labels:
-            raise DataError(f"there are no {'labels' if features else 'features'} to pack")
-        return tuple(features), labels
+            features, labels = list(found), label_names
+            continue
+        if label_names != labels:
+            raise DataError(f"{name}: its labels are not those of the first piece; pack data of one kind")
+        features = join_features(features, found, name)
+    if labels is None:
+        raise DataError("there are no rows to pack")
+    if not features or not labels:
+        raise DataError(f"there are no {'labels' if features else 'features'} to pack")
+    return tuple(features), labels
 
 
 def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str) -> list[Feature]:
@@ -62,8 +68,11 @@ def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str
     >>> join_features([Feature("hue", "nominal", ("red",))], [Feature("hue", "nominal", ("blue", "red"))], "b.csv")
     [Feature(name='hue', kind='nominal', categories=('blue', 'red'))]
     """
-    if [feature.name for feature in known] != [feature.name for feature in found]:
-        raise DataError(f"{where}: its columns are not those of the rows before; all must be of one kind")
+    names, own = [feature.name for feature in known], [feature.name for feature in found]
+    if names != own:
+        lacking = [name for name in names if name not in own]
+        told = f" (it lacks {listing(lacking)})" if lacking else ""
+        raise DataError(f"{where}: its columns are not those of the rows before{told}; all must be of one kind")
     return [_joined(left, right, where) for left, right in zip(known, found, strict=True)]
 
 
@@ -83,24 +92,55 @@ def _joined(left: Feature, right: Feature, where: str) -> Feature:
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
 
 
+def numbers(piece: Dataset) -> list[Floats]:
+    """Return the columns that are cut into bins; those of categories are empty."""
+    none = np.zeros(0)
+    return [none if feature.is_nominal else piece.X.column(j) for j, feature in enumerate(piece.features)]
+
+
+def are_whole(weights: Floats, most: int) -> bool:
+    """Whether weights are whole numbers from 0 to `most`."""
+    return bool(((weights >= 0) & (weights <= most) & (weights == np.floor(weights))).all())
+
+
+def of_positive_weight(piece: Dataset) -> Dataset:
+    """Leave out examples of weight 0, as a fit does."""
+    if piece.weights is None or (piece.weights > 0).all():
+        return piece
+    return piece[piece.weights > 0]
+
+
 def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = None, **options: Any) -> Pieces:
     """Find out what `data` is and how it is read; see `polyrule.pack`."""
-    if isinstance(data, (str, os.PathLike)) or (
-        isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data)
-    ):
+    if isinstance(data, Dataset):
+        for name, given in {"y": y, "labels": None if is_auto(labels) else labels, "weights": weights}.items():
+            if given is not None:
+                raise OptionError(f"a Dataset brings its own labels and weights; leave out {name}=")
+    elif y is not None and labels is not None and not is_auto(labels):
+        raise OptionError("labels= says which columns are labels, so y must be left out")
+    are_files = isinstance(data, (str, os.PathLike)) or (
+        isinstance(data, (list, tuple)) and bool(data) and all(isinstance(item, (str, os.PathLike)) for item in data)
+    )
+    is_arrow = hasattr(data, "to_batches") and hasattr(data, "schema") and not hasattr(data, "num_columns")
+    is_dask_frame = hasattr(data, "dask") and not hasattr(data, "chunks")
+    if y is not None and (are_files or is_arrow or is_dask_frame):
+        raise OptionError("y is for arrays of features; say which columns are labels: labels=")
+    if are_files:
         return _files(data, labels, weights, options)
     if options:
         raise OptionError(f"the option {sorted(options)[0]!r} is for reading files")
     if isinstance(data, Dataset):
         return Pieces(lambda features: _slices(data))
-    if hasattr(data, "to_batches") and hasattr(data, "schema") and not hasattr(data, "num_columns"):
-        return _frames(lambda: _arrow_frames(data), labels, weights)
-    if hasattr(data, "dask"):
-        return _dask(data, y, labels, weights)
+    if is_arrow:
+        return _frames(lambda: (batch for batch in data.to_batches() if batch.num_rows), labels, weights)
+    if is_dask_frame:
+        return _frames(lambda: (data.partitions[i].compute() for i in range(data.npartitions)), labels, weights)
     if y is None and is_frame(data):
         return _frames(lambda: iter([data]), labels, weights)
     if y is None:
         raise DataError("an array of features needs its labels: pack(X, y, ...)")
+    if hasattr(data, "dask"):
+        return _dask_array(data, y, weights)
     return Pieces(lambda features: _slices(_dataset(data, y, weights, features)))
 
 
@@ -111,19 +151,18 @@ def _slices(data: Dataset) -> Iterator[Dataset]:
 
 
 def _dataset(X: Any, y: Any, weights: Any, features: Sequence[Feature] | None) -> Dataset:
-    table = to_table(X, features)
     truth, names = to_labels(y)
-    return Dataset(table, truth, names, "data", None, None if weights is None else np.asarray(weights, dtype=float))
+    return Dataset(to_table(X, features), truth, names, "data", None, weights)
 
 
 def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pieces:
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    paths: list[str] = []
+    paths: list[Any] = []
     for item in (str(os.fspath(path)) for path in given):
-        found = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
+        found: list[Any] = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
         if not found:
             raise DataError(f"{item}: no file matches")
-        paths += found
+        paths += [Source(item)] if item == "-" else found  # standard input is kept, as it can be read only once
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
         for path in paths:
@@ -132,6 +171,8 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
     told = {name: repr(value) for name, value in options.items()}
 
     def identity() -> Any:
+        if any(isinstance(path, Source) for path in paths):
+            return None
         stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
         return [stats, repr(labels), repr(weights), told]
 
@@ -146,40 +187,36 @@ def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> P
         for frame in frames():
             opened = open_frame(frame)
             names = column_names(opened)
-            chosen = choose_columns(labels, names).positions
-            weight = [] if weights is None else choose_columns([weights], names, "weights").positions
-            rest = [j for j in range(len(names)) if j not in chosen and j not in weight]
-            own = None if not weight else np.asarray(opened[:, weight[0]].to_numpy(), dtype=float)
-            truth, label_names = to_labels(opened[:, chosen].to_native())
-            table = to_table(opened[:, rest].to_native(), features)
-            yield from _slices(Dataset(table, truth, label_names, "frame", None, own))
+            chosen = choose_columns(labels, names)
+            weight = None if weights is None else choose_columns([weights], names, "weights")[0]
+            rest = [j for j in range(len(names)) if j not in chosen and j != weight]
+            own = None if weight is None else opened[:, weight].to_numpy()
+            X, y = (opened[:, positions].to_native() for positions in (rest, chosen))
+            yield from _slices(_dataset(X, y, own, features))
 
     return Pieces(read)
 
 
-def _arrow_frames(data: Any) -> Iterator[Any]:
-    import pyarrow
-
-    for batch in data.to_batches():
-        if batch.num_rows:
-            yield pyarrow.Table.from_batches([batch])
-
-
-def _dask(data: Any, y: Any, labels: Any, weights: Any) -> Pieces:
-    """Partitions of a dask frame, or blocks of rows of a dask array and its labels."""
-    if hasattr(data, "partitions"):
-        parts = data.partitions
-        return _frames(lambda: (parts[i].compute() for i in range(data.npartitions)), labels, weights)
-    if y is None:
-        raise DataError("a dask array of features needs its labels: pack(X, y, ...)")
-    ends = np.cumsum(data.chunks[0])
+def _dask_array(data: Any, y: Any, weights: Any) -> Pieces:
+    """Blocks of rows of a dask array, with their labels."""
+    data, y, weights = (_with_lengths(array) for array in (data, y, weights))
+    for what, array in (("y", y), ("weights", weights)):
+        if array is not None and len(array) != len(data):
+            raise DataError(f"X has {len(data)} rows but {what} has {len(array)}")
+    ends = np.cumsum(data.chunks[0]).tolist()
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
-        for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-            own = None if weights is None else np.asarray(weights[start:end])
+        for start, end in zip([0, *ends[:-1]], ends, strict=True):
+            own = None if weights is None else _here(weights[start:end])
             yield from _slices(_dataset(_here(data[start:end]), _here(y[start:end]), own, features))
 
     return Pieces(read)
+
+
+def _with_lengths(array: Any) -> Any:
+    """A dask array that was made from a frame does not know how many rows its blocks have."""
+    unknown = hasattr(array, "chunks") and np.isnan(array.chunks[0]).any()
+    return array.copy().compute_chunk_sizes() if unknown else array
 
 
 def _here(part: Any) -> Array:

@@ -29,6 +29,16 @@ def test_the_delimiter_is_found(delimiter, format):
     np.testing.assert_array_equal(data.X.values, [[1, 0], [2, 1]])
 
 
+@pytest.mark.parametrize("said", ["sep=;\n", '"sep=;"\r\n', "\nSEP=;\n\n"])
+def test_the_line_in_which_spreadsheets_name_the_delimiter_is_no_header(said):
+    data = table(said + "a,b;c\n1;2\n", labels=None)
+    assert data.feature_names == ("a,b", "c")
+    assert data.X.values.tolist() == [[1, 2]]
+    assert table(said + "1;2\n3;4\n", header=False).X.values.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match=f"line {said.count(chr(10)) + 2}: 1 values"):
+        table(said + "a;b\n1\n")
+
+
 def test_quotes_newlines_and_spaces():
     data = table('name, note\n"a, ""b""","two\nlines"\n  c ,d\n')
     assert data.feature_names == ("name", "note")
@@ -43,6 +53,13 @@ def test_missing_values_and_what_stands_for_them():
     np.testing.assert_array_equal(exported.X.values, [[1, 0], [NAN, NAN], [NAN, NAN], [NAN, 1]])
     namibia = table("a,b\n1,x\n2,NA\n", missing=["-"])
     assert namibia.features[1].categories == ("NA", "x")
+    assert table("a,b\n1,A\n2,NA\n", missing="NA").features[1].categories == ("A",)
+
+
+@pytest.mark.parametrize("missing", [["?", "-999"], [*MISSING, "-999"], "-999"])
+def test_a_number_may_stand_for_a_missing_value(missing):
+    data = table("a,b\n1.5,-999\n-999,3\n,4\n", missing=missing)  # an empty cell is missing whatever else is
+    np.testing.assert_array_equal(data.X.values, [[1.5, NAN], [NAN, 3], [NAN, 4]])
 
 
 def test_decimal_commas_are_not_mistaken_for_categories():

@@ -40,6 +40,10 @@ def test_kinds_missing_keys_and_tags():
     [
         (['{"a": 1}', '{"a": '], "line 2, column 7"),
         (["[1, 2]"], "line 1: expected one JSON object per line"),
+        (
+            ['[{"a": 1}, {"a": 2}]'],
+            r"line 1: expected one .*; pandas writes them with to_json\(\.\.\., orient='records'",
+        ),
         (['{"a": 1, "a": 2}'], "line 1: the key 'a' appears twice"),
         ([{"a": 1}, {"a": "x"}], "column 'a' holds numbers in line 1 and text or booleans in line 2"),
         ([{"a": {"b": 1}}], "column 'a' holds times of day, spans of time or nested values"),

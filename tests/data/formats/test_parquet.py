@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from polyrule import pack
 from polyrule.data import Feature, read, read_chunks
 from polyrule.errors import DataError
 
@@ -72,3 +73,14 @@ def test_times_damage_and_a_missing_library(path, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DataError, match=r"pip install polyrule\[files\]"):
         read(path, labels="L")
+
+
+def test_a_file_without_rows(tmp_path):
+    """What is left of a table when nothing fits a filter; as a part of a large one it must not end the packing."""
+    whole = FRAME[["size", "hue", "L"]]
+    whole.to_parquet(tmp_path / "a.parquet")
+    whole[:0].to_parquet(tmp_path / "b.parquet")
+    empty = read(tmp_path / "b.parquet", labels="L")
+    assert (empty.X.shape, empty.feature_names) == ((0, 2), ("size", "hue"))
+    assert list(read_chunks(tmp_path / "b.parquet", labels="L")) == []
+    assert len(pack([tmp_path / "b.parquet", tmp_path / "a.parquet"], labels="L", out=tmp_path / "store")) == 3

@@ -61,6 +61,13 @@ def test_kinds_and_missing_values():
     assert data.row_ids == ("a", "b", "c", "d")
 
 
+def test_a_number_may_stand_for_a_missing_value():
+    raw = workbook(sheet(["size", "hue", "big"], [1, "red", True], [-999, "-", False], [0, "-999", True]))
+    data = look(raw, missing=["-", "-999"])
+    np.testing.assert_array_equal(data.X.values, [[1, 0, 1], [NAN, NAN, 0], [0, NAN, 1]])
+    assert data.features[2].categories == ("False", "True")
+
+
 def test_dates_shared_texts_errors_and_rows_that_are_not_there():
     data = look(workbook(), labels=["L"])
     assert [feature.name for feature in data.features] == ["on", "on year", "on month", "on weekday", "hue"]

@@ -29,6 +29,8 @@ from polyrule.errors import DataError, OptionError
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", r"\N")
 """Cells that mean "missing" unless the user says otherwise; databases export ``\\N``, spreadsheets ``#N/A``."""
 _DELIMITERS = (",", "\t", ";", "|")
+_SAID = re.compile(rb'\n*"?sep=([^\w\n"])"?[ \t]*\n', re.IGNORECASE)
+"""The line above the header in which spreadsheets name the delimiter."""
 LONGEST_CELL = 131_072
 """Characters of one cell; the csv module reads no longer ones."""
 
@@ -48,7 +50,7 @@ class DelimitedOptions:
         Whether the first line holds the names. By default it does, unless all its cells are numbers: then the caller
         must say, because a lost first row would go unnoticed. Without a header the columns are x0, x1, …
     missing : sequence of str
-        Cells that stand for a missing value.
+        Cells that stand for a missing value, such as ``-999``, in place of the usual ones; an empty cell always does.
     decimal : str
         The decimal point: ``.`` or ``,``.
     thousands : str, optional
@@ -68,11 +70,24 @@ class DelimitedOptions:
     dates: str | None = None
     sheet: str | None = None
 
+    @property
+    def missing_texts(self) -> frozenset[str]:
+        """The cells that stand for a missing value."""
+        return frozenset({"", *self.missing})
+
+    @property
+    def missing_numbers(self) -> frozenset[float]:
+        """The numbers that stand for a missing value."""
+        plain = NumberStyle()
+        return frozenset(float(text) for text in self.missing if plain.plain(text) is not None)
+
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):
             raise OptionError(f"delimiter must be one character, not {self.delimiter!r}")
         if self.delimiter is not None and self.delimiter == self.decimal:
             raise OptionError(f"decimal must differ from the delimiter, not be {self.decimal!r}, too")
+        if isinstance(self.missing, str):  # one text, not its characters
+            object.__setattr__(self, "missing", (self.missing,))
         NumberStyle(self.decimal, self.thousands)  # which refuses what is no style
         if self.dates is not None and self.dates not in DATE_FORMS:
             raise OptionError(f"dates must be one of {', '.join(DATE_FORMS)}, not {self.dates!r}")
@@ -85,19 +100,22 @@ class DelimitedReader:
         self.name, self.unit = source.name, "line"
         self.hints = Hints()
         self._source, self._options = source, options or DelimitedOptions()
-        self._missing = frozenset(self._options.missing)
+        self._missing = self._options.missing_texts
         self._style = NumberStyle(self._options.decimal, self._options.thousands)
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
-        self.delimiter = self._options.delimiter or guess_delimiter(first.text, ending)
+        said = _SAID.match(first.text)
+        self._above = said[0].count(b"\n") if said else 0  # lines before the first row
+        told = said[1].decode("latin-1") if said else guess_delimiter(first.text, ending)
+        self.delimiter = self._options.delimiter or told
         names, self._body_line = self._header()
         self.columns = [Column(name, "auto") for name in names]
         self.columns = self._guess_kinds(names)
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows; blocks of nothing but numbers take a fast path."""
-        fast = all(numeric) and self._style.is_plain and "?" in self._missing
+        fast = all(numeric) and self._style.is_plain and "?" in self._missing and not self._options.missing_numbers
         for block in self._body():
             numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode()) if fast else None
             if numbers is not None:
@@ -192,6 +210,7 @@ class DelimitedReader:
     def _header(self) -> tuple[list[str], int]:
         """Names of the columns, and the line where the data begins."""
         for block in self._whole_rows(_SAMPLE_BYTES):
+            block = block.below(self._above + 1)
             reader = csv.reader(self._lines(block), delimiter=self.delimiter, strict=True)
             above = 0
             try:
@@ -199,7 +218,7 @@ class DelimitedReader:
                     if any(cell.strip() for cell in row):
                         names, is_header = self._names(self._name_cells(row, block, above))
                         self._source.budget.names(len(names))
-                        return names, block.first + reader.line_num if is_header else 1
+                        return names, block.first + reader.line_num if is_header else self._above + 1
                     above = reader.line_num
             except csv.Error as problem:
                 raise DataError(f"{self.name}, line {block.first}: {_reason(problem)}") from problem

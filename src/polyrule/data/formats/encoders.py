@@ -20,7 +20,7 @@ from polyrule.data.columns import (
 )
 from polyrule.data.dates import day_of, day_said, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
-from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark, truth_of
+from polyrule.data.labels import UNKNOWN, tag_mark, truths
 from polyrule.data.table import CODED, Feature, FeatureKind
 from polyrule.errors import DataError
 
@@ -29,10 +29,6 @@ _PLAIN = b"0123456789.+-eE"
 
 class KindConflict(Exception):
     """A column that looked numeric so far holds text: the kinds must be found again from the whole file."""
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
-        self.column = column
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,27 +201,12 @@ class Encoder:
 
 def encode_labels(cells: Any, place: Place) -> Bytes:
     """Read cells of a label column: 0 and 1, or words such as no and yes; a missing one is unknown."""
-    if isinstance(cells, np.ndarray):
-        unknown = np.isnan(cells)
-        wrong = ~((cells == 0) | (cells == 1) | unknown)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise _no_label(category_text(float(cells[row])), row, place)
-        return np.where(unknown, UNKNOWN, cells).astype(np.uint8)
-    return np.array([label_truth(cell, row, place) for row, cell in enumerate(cells)], dtype=np.uint8)
-
-
-def label_truth(cell: Any, row: int, place: Place) -> int:
-    """Read one cell of a label column; a missing one is unknown."""
-    known = TRUTH.get(cell) if isinstance(cell, str) else None
-    if known is None:
-        known = UNKNOWN if is_missing(cell) else truth_of(cell)
-    if known is None:
-        raise _no_label(cell, row, place)
-    return known
-
-
-def _no_label(cell: Any, row: int, place: Place) -> DataError:
-    mark = tag_mark(cell)
-    hint = f"; if the column lists tags, say tags= instead of labels=, and tag_separator={mark!r}" if mark else ""
-    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, or a word such as no or yes{hint}")
+    truth = truths(cells)
+    wrong = truth > UNKNOWN
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        cell = category_text(float(cells[row])) if isinstance(cells, np.ndarray) else cells[row]
+        mark = tag_mark(cell)
+        hint = f"; if the column lists tags, say tags= instead of labels=, and tag_separator={mark!r}" if mark else ""
+        raise place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, or a word such as no or yes{hint}")
+    return truth

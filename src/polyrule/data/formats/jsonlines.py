@@ -62,7 +62,14 @@ class JsonLinesReader:
             reason = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
             raise DataError(f"{self.name}, line {number}: {reason}") from problem
         if not isinstance(found, dict):
-            raise DataError(f"{self.name}, line {number}: expected one JSON object per line, found {shorten(found)}")
+            hint = (
+                "; pandas writes them with to_json(..., orient='records', lines=True)"
+                if isinstance(found, list)
+                else ""
+            )
+            raise DataError(
+                f"{self.name}, line {number}: expected one JSON object per line, found {shorten(found)}{hint}"
+            )
         return found
 
 

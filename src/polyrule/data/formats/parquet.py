@@ -20,6 +20,7 @@ from polyrule.data.formats.parquet_pages import (
     pages,
     unpacked_texts,
 )
+from polyrule.data.frames import is_row_number
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
@@ -49,7 +50,9 @@ class ParquetReader:
         self._damage = (self._arrow.ArrowException, OSError, UnicodeError, OverflowError, ValueError)
         try:
             self._file = self._open(source)
-            self.columns = [Column(field.name, self._kind(field.type)) for field in self._file.schema_arrow]
+            fields = list(self._file.schema_arrow)
+            self._shown = [j for j, field in enumerate(fields) if not is_row_number(field.name)]
+            self.columns = [Column(fields[j].name, self._kind(fields[j].type)) for j in self._shown]
         except DataError:
             raise
         except self._damage as problem:
@@ -71,7 +74,9 @@ class ParquetReader:
                 raise DataError(f"{self.name}, after row {first}: {_brief(problem)}") from problem
             if batch is None:
                 return
-            cells = [self._cells(column, self.columns[j].name) for j, column in enumerate(batch.columns)]
+            cells = [
+                self._cells(batch.column(j), column.name) for j, column in zip(self._shown, self.columns, strict=True)
+            ]
             yield DenseBlock(cells, range(first, first + batch.num_rows))
             first += batch.num_rows
 

@@ -74,9 +74,11 @@ def chunks(file: IO[bytes], columns: int) -> list[Chunk]:
             if not isinstance(about, dict):
                 raise BrokenHeader("its footer does not describe a column")
             first, dictionary = _size(about.get(9)), about.get(11)
+            codec, values, unpacked, packed = (_size(about.get(number)) for number in (4, 5, 6, 7))
+            if not values and not first:  # a group without rows has no pages of data, and Arrow reads none
+                continue
             if isinstance(dictionary, int) and 0 < dictionary < first:
                 first = dictionary
-            codec, values, unpacked, packed = (_size(about.get(number)) for number in (4, 5, 6, 7))
             found.append(Chunk(j, codec, values, unpacked, packed, first))
     return found
 

@@ -74,7 +74,8 @@ class Workbook:
         """Texts that cells refer to by number."""
         texts: list[str] = []
         if (path := self._beside.get("sharedStrings")) is not None:
-            for _ in self._parse(path, _Texts("si", lambda _, text: texts.append(text))):
+            into = _Texts("si", lambda _, text: texts.append(text))
+            for _ in self._parse(path, into.start, into.end, into.text):
                 pass
         return texts
 
@@ -116,7 +117,8 @@ class Workbook:
             if value is not None:
                 values[column] = value
 
-        for _ in self._parse(self._sheet, _Texts("c", take, begin)):
+        into = _Texts("c", take, begin)
+        for _ in self._parse(self._sheet, into.start, into.end, into.text):
             if len(done) > 1:  # the last one may go on
                 yield from done[:-1]
                 done = done[-1:]
@@ -173,12 +175,23 @@ class Workbook:
 
     def _elements(self, path: str, *names: str) -> list[tuple[str, Attributes]]:
         """The attributes of all elements of these names, in order."""
-        found = _Elements(frozenset(names))
-        for _ in self._parse(path, found):
-            pass
-        return found.found
+        found: list[tuple[str, Attributes]] = []
 
-    def _parse(self, path: str, into: _Elements | _Texts) -> Iterator[None]:
+        def start(tag: str, given: Attributes) -> None:
+            if (name := tag.rpartition(":")[2]) in names:
+                found.append((name, given))
+
+        for _ in self._parse(path, start):
+            pass
+        return found
+
+    def _parse(
+        self,
+        path: str,
+        start: Callable[[str, Attributes], None],
+        end: Callable[[str], None] | None = None,
+        text: Callable[[str], None] | None = None,
+    ) -> Iterator[None]:
         """Parse one part of the archive, a piece at a time."""
         info = self._archive.NameToInfo.get(path)
         if info is None:
@@ -188,8 +201,7 @@ class Workbook:
         self._budget.bytes(info.file_size, "unpacked content")  # no more than this is ever unpacked
         parser = expat.ParserCreate()
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = into.start, into.end
-        parser.CharacterDataHandler = into.text
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
         parser.StartDoctypeDeclHandler = self._no_doctype
         try:
             with self._archive.open(info) as stream:
@@ -206,22 +218,6 @@ class Workbook:
 
     def _no_doctype(self, *_: Any) -> None:
         raise DataError(f"{self.name}: its XML declares a document type, which workbooks do not")
-
-
-class _Elements:
-    """Keeps the attributes of elements with certain names."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-        self.found: list[tuple[str, Attributes]] = []
-
-    def start(self, tag: str, given: Attributes) -> None:
-        if (name := tag.rpartition(":")[2]) in self._names:
-            self.found.append((name, given))
-
-    def end(self, tag: str) -> None: ...
-
-    def text(self, text: str) -> None: ...
 
 
 class _Texts:
@@ -284,7 +280,7 @@ class XlsxReader:
     def __init__(self, source: Source, options: DelimitedOptions | None = None) -> None:
         self.name, self.unit, self.hints = source.name, "row", Hints()
         self._budget, self._options = source.budget, options or DelimitedOptions()
-        self._missing = frozenset(self._options.missing)
+        self._missing, self._missing_numbers = self._options.missing_texts, self._options.missing_numbers
         self._source = source  # whose copy, if it is one, is read from here on
         self._book = Workbook(source.seekable(), source.budget, self._options.sheet)
         weakref.finalize(self, self._book.close)
@@ -323,11 +319,11 @@ class XlsxReader:
 
     def _rows(self) -> Iterator[Row]:
         """Rows of data, without what stands for a missing value."""
-        width, missing = len(self.columns), self._missing
+        width = len(self.columns)
         for number, found in self._book.rows():
             if number < self._first:
                 continue
-            values = {j: v for j, v in found.items() if not (isinstance(v, str) and v.strip() in missing)}
+            values = {j: value for j, value in found.items() if not self._is_missing(value)}
             if not values:
                 continue
             if max(values) >= width:
@@ -336,6 +332,11 @@ class XlsxReader:
                     "columns that the first row names; begin the sheet with one row that names every column"
                 )
             yield number, values
+
+    def _is_missing(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value.strip() in self._missing
+        return isinstance(value, float) and value in self._missing_numbers
 
 
 def _letters(column: int) -> str:
