@@ -8,7 +8,7 @@ list for other labels, so such lists have no stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -69,7 +69,7 @@ class Constraints:
         directions = {}
         for name, direction in (monotone or {}).items():
             feature = _position(names, name, "monotone", "feature")
-            if direction not in _DIRECTIONS:
+            if not isinstance(direction, Hashable) or direction not in _DIRECTIONS:
                 raise OptionError(f"monotone: {name!r} must go 'up' or 'down', got {direction!r}")
             if table.features[feature].is_nominal:
                 raise OptionError(f"monotone: {name!r} is nominal, so it goes neither up nor down")
@@ -111,12 +111,14 @@ class Constraints:
 def _listed(names: Any, what: str) -> Sequence[str]:
     if isinstance(names, str):
         raise OptionError(f"{what} must hold lists of names, not one text: {names!r}")
+    if not isinstance(names, Iterable):
+        raise OptionError(f"{what} must hold lists of names, got {names!r}")
     return list(names)
 
 
 def _position(names: Sequence[str], name: str, option: str, what: str) -> int:
     if name not in names:
-        raise OptionError(f"{option}: there is no {what} {name!r}{did_you_mean(name, names)}")
+        raise OptionError(f"{option}: there is no {what} {name!r}{did_you_mean(str(name), names)}")
     return list(names).index(name)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -148,14 +148,6 @@ class Pruning:
 
     def __post_init__(self) -> None:
         _ = self.beta_squared  # refuses what is no such measure
-        for name in ("max_rules", "max_head_size"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 1:
-                raise OptionError(f"{name} must be None or at least 1, got {limit}")
-        if not 0 <= self.simplicity < inf:
-            raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
-        if not 0 <= self.min_precision <= 1:
-            raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")
 
     @property
     def beta_squared(self) -> Fraction | None:

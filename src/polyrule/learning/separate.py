@@ -22,7 +22,6 @@ from polyrule.arrays import Ints
 from polyrule.data.examples import unscaled
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
 from polyrule.heads.search import check_search
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions, Outcome, OutOfTime
 from polyrule.kernels.native import make_engine
@@ -67,16 +66,6 @@ class SeparateOptions:
     max_rules: int | None = None
     time_limit: float | None = None
     all_stay: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.remaining <= 1:
-            raise OptionError(f"remaining must be a share between 0 and 1, got {self.remaining}")
-        if self.stop_threshold is not None and not 0 <= self.stop_threshold <= 1:
-            raise OptionError(f"stop_threshold must be None or a share between 0 and 1, got {self.stop_threshold}")
-        if self.max_rules is not None and self.max_rules < 1:
-            raise OptionError(f"max_rules must be None or at least 1, got {self.max_rules}")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise OptionError(f"time_limit must be None or a positive number of seconds, got {self.time_limit}")
 
 
 @dataclass(slots=True)

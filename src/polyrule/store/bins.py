@@ -67,7 +67,8 @@ class Bins:
 
 def check_max_bins(max_bins: int) -> int:
     """Return the number, or say what is wrong with it."""
-    if isinstance(max_bins, bool) or max_bins != int(max_bins) or not 2 <= max_bins <= MOST_BINS:
+    whole = isinstance(max_bins, (int, np.integer)) and not isinstance(max_bins, bool)
+    if not whole or not 2 <= max_bins <= MOST_BINS:
         raise OptionError(f"max_bins must be a whole number from 2 to {MOST_BINS}, got {max_bins!r}")
     return int(max_bins)
 
