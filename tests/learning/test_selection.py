@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, packed_bits
 from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
 from polyrule.learning.selection import Chosen, Selection, cell_gains, gain_line, levels_reached, targets_of
@@ -237,7 +237,7 @@ def test_the_first_rule_adds_most(seed):
 def test_sums_over_covers_are_those_of_the_definition(seed, examples, columns, threads):
     random = np.random.default_rng(seed)
     slow = random.random((random.choice([1, 31, 150, 1100]), examples)) < random.random()
-    covers = Covers(body_pool.packed_rows(slow), examples, threads)
+    covers = Covers(packed_bits(slow), examples, threads)
     rows = random.random(examples) < random.choice([0.0, 0.1, 1.0])
     largest = random.choice([511, 512, 2047, 2048, 2**40])  # small numbers are added up as such
     worth = random.integers(-largest, largest, (examples, columns), endpoint=True).astype(float)
