@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyrule import RuleListClassifier
 from polyrule.data.table import Feature, Table, packed_bits
 from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
@@ -152,6 +153,13 @@ def test_words_are_what_some_examples_have_and_most_have_not():
         (NominalCondition(6, 1),),
     ]
     assert (NumericCondition(1, ">", 0.5),) in list(words_of(table, least=1))
+
+
+def test_a_column_that_is_never_known_is_no_word():
+    values = np.tile(np.eye(60), (2, 1))
+    values[:, 0] = np.nan
+    assert all(body[0].feature > 0 for body in words_of(Table.from_array(values), least=1))
+    assert RuleListClassifier(teacher=None).fit(values, values[:, 1:3] > 0).predict(values)[1, 0] == 1
 
 
 @given(st.integers(0, 10_000))

@@ -194,9 +194,10 @@ def words_of(table: Table, least: float) -> Iterator[Body]:
     """
     for number, feature in enumerate(table.features):
         lows, highs, counts = table.spans(number)
-        usual = int(np.argmax(counts)) if len(counts) > 1 else -1
-        others = int(counts.sum() - counts[usual])
-        if usual < 0 or not least <= others < counts[usual]:
+        if len(counts) < 2:
+            continue
+        usual = int(np.argmax(counts))
+        if not least <= counts.sum() - counts[usual] < counts[usual]:
             continue
         if feature.is_nominal and len(counts) == 2:
             yield (NominalCondition(number, int(lows[1 - usual])),)
