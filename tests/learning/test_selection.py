@@ -72,20 +72,6 @@ def test_labels_laid_anew_leave_all_sums_as_from_scratch(seed, cost):
     np.testing.assert_array_equal(selection.worth, np.maximum(selection.scores - cost, 0.0).sum(axis=1))
 
 
-@given(st.integers(0, 10_000), st.integers(0, 4), st.sampled_from([None, 2]))
-@settings(max_examples=60)
-def test_labels_that_cannot_earn_anything_are_left_out_without_a_trace(seed, cost, widest):
-    covers, lengths, gains = world(seed, bodies=8, labels=5)
-    given = Covers.pack(covers), lengths, gains - 2, Costs(2 * cost, cost, cost), np.zeros(gains.shape, bool)
-    quick, patient = (Selection(*given, allowed=None, widest=widest) for _ in range(2))
-    patient._most = np.full(5, np.inf)  # every label is tried
-    for selection in (quick, patient):
-        for _ in range(2):
-            selection.relearn(None)
-            selection.grow(None)
-    assert chosen(quick) == chosen(patient)
-
-
 def test_targets_count_examples_not_rows():
     random = np.random.default_rng(5)
     truth, opinion = random.integers(0, 2, (6, 3)).astype(np.uint8), random.random((6, 3))

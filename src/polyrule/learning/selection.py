@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from hashlib import blake2b
 from math import ceil
 from typing import Any
@@ -232,7 +231,6 @@ class Selection:
         if alone is None:
             alone = covers.sums(np.ones(len(gains), dtype=bool), self.gains)
         self.alone = np.asfortranarray(alone)
-        self._laid: dict[int, tuple[frozenset[tuple[int, bool]], list[int]]] = {}
         self.scores = self.alone.copy(order="F")
         self.worth = np.maximum(self._surplus(), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
@@ -317,19 +315,9 @@ class Selection:
         """
         changed, heads = False, self._heads()
         for label in range(self.gains.shape[1]):
-            worth = self.alone[:, label]
-            hopeful = self._most[label] > 0 or any(
-                worth[body] > self.costs.literal or label in labels for body, labels in heads.items()
-            )
-            if hopeful and self._relearn(label, heads, most):
+            if self._relearn(label, heads, most):
                 changed, heads = True, self._heads()
         return changed
-
-    @cached_property
-    def _most(self) -> Floats:
-        """The most that each label alone could earn over a body of its own."""
-        prices = self.price + self.costs.literal
-        return np.asarray((self.alone - prices[:, None]).max(axis=0, initial=-1.0))
 
     def _heads(self) -> dict[int, set[int]]:
         """The labels that stand over each body."""
@@ -342,13 +330,10 @@ class Selection:
         old = [body for body, labels in heads.items() if label in labels]
         others = ((body, len(labels) - (label in labels)) for body, labels in heads.items())
         shared = {body: size >= self.widest for body, size in others if size}
-        known = frozenset(shared.items())
-        if label not in self._laid or self._laid[label][0] != known:
-            self._laid[label] = known, self.bodies_for(label, self._prices(label, shared))
-        new = self._laid[label][1]
+        prices = self._prices(label, shared)
+        new = self.bodies_for(label, prices)
         if set(new) == set(old):
             return False
-        prices = self._prices(label, shared)
         before, after = self._worth(label, old, prices), self._worth(label, new, prices)
         rules = len(shared) + len(set(new) - set(shared))
         if after <= before or (most is not None and rules > max(most, len(self.rules))):
@@ -386,7 +371,7 @@ class Selection:
         """Cover the examples that one label should have, greedily, and drop what turns out not to be needed."""
         worth, scores = self.gains[:, label].copy(), self.alone[:, label].copy()
         found: list[int] = []
-        while True:
+        while len(self.covers):
             best = int(np.argmax(scores - prices))
             if not scores[best] > prices[best]:
                 break
