@@ -20,6 +20,7 @@ from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError, did_you_mean
+from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
 from polyrule.learning.separate import Learner, Learning, Reason, Training
@@ -207,10 +208,10 @@ class Steps:
 def _thresholds(column: Floats) -> list[float]:
     """Midpoints between neighbouring values; evenly chosen ones where there are too many."""
     values = np.unique(column[~np.isnan(column)])
-    middles = values[:-1] / 2 + values[1:] / 2
-    if len(middles) > MOST_STEPS:
-        middles = middles[np.linspace(0, len(middles) - 1, MOST_STEPS).astype(np.int64)]
-    return [float(middle) for middle in middles]
+    places = np.arange(len(values) - 1)
+    if len(places) > MOST_STEPS:
+        places = places[np.linspace(0, len(places) - 1, MOST_STEPS).astype(np.int64)]
+    return [midpoint(float(values[place]), float(values[place + 1])) for place in places]
 
 
 def _commit(engine: Engine, start: RuleList, table: Table, labels: list[int]) -> None:
