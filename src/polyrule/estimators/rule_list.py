@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from math import inf
 from typing import Any, Self
 
@@ -284,22 +283,21 @@ class RuleListClassifier(RuleClassifier):
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
     ) -> tuple[RuleList, Reason]:
-        start = self._start(start, training)
+        start, learner = self._start(start, training), self._learner(counting)
         if self.prune is None:
-            return self._grown(training, counting, start)
+            return self._grown(training, learner, start)
         most, threads = self._sample_size(training), self._threads()
         if most is None:
-            return self._chosen(examples_of(training, refine=counting.refine), counting, start)
+            return self._chosen(examples_of(training, refine=counting.refine), learner, start)
         some = sampled(training, most, threads)
-        examples, share = examples_of(some, refine=counting.refine), share_of(some, training)
-        model, reason = self._chosen(examples, counting, start, share)
+        least = exact_number(self.min_coverage) * share_of(some, training)
+        learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
+        model, reason = self._chosen(examples_of(some, refine=counting.refine), learner, start)
         return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
 
-    def _grown(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
+    def _grown(self, training: TrainingData, learner: Learner, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
-        # NumPy's own False is no False.
-        negative, label_conditions = (given is None or bool(given) for given in (self.negative, self.label_conditions))
-        learner, table = self._learner(counting, negative, label_conditions), training.table
+        table = training.table
         if self._limited or start is not None:
             if not isinstance(table, Table):
                 raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
@@ -311,10 +309,8 @@ class RuleListClassifier(RuleClassifier):
             model = shorten(model, table, after=0 if start is None else len(start))
         return model, reason
 
-    def _chosen(
-        self, training: TrainingData, counting: Counting, start: RuleList | None, share: Fraction = Fraction(1)
-    ) -> tuple[RuleList, Reason]:
-        """Return a short list whose rules are chosen for the list as a whole, from a share of all examples."""
+    def _chosen(self, training: TrainingData, learner: Learner, start: RuleList | None) -> tuple[RuleList, Reason]:
+        """Return a short list whose rules are chosen for the list as a whole."""
         pruning = Pruning(
             str(self.prune),
             float(self.simplicity),
@@ -325,10 +321,6 @@ class RuleListClassifier(RuleClassifier):
             self.min_precision,
             max_members=self.max_members if self.alternatives else 0,
         )
-        learner = self._learner(counting, negative=False, label_conditions=False)
-        if share < 1:
-            least = exact_number(self.min_coverage) * share
-            learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
         assert isinstance(training.table, Table)
         limits = self._limits(training) if self._limited else None
         return Composition(
@@ -352,8 +344,12 @@ class RuleListClassifier(RuleClassifier):
     def _limits(self, training: TrainingData) -> Constraints:
         return Constraints.read(training.table, training.label_names, self.features, self.forbid, self.monotone)
 
-    def _learner(self, counting: Counting, negative: bool, label_conditions: bool) -> Learner:
+    def _learner(self, counting: Counting) -> Learner:
         grown = self.prune is None
+        # NumPy's own False is no False.
+        negative, label_conditions = (
+            grown and (given is None or bool(given)) for given in (self.negative, self.label_conditions)
+        )
         objective = Objective(
             get(self.measure),
             averaging=self.averaging,

@@ -175,20 +175,22 @@ class Learning:
             return self.decided / (total * self.labels)
         return (self.target[0] + self.decided / total) / self.labels
 
+    def _tell(self, engine: Engine, total: int, *rule: Any) -> bool:
+        """Tell the callback about a rule that is learned or searched; whether it wants no more."""
+        if self.callback is None:
+            return False
+        remaining, done = engine.remaining / total, self._done(total)
+        return self.callback(Progress(len(self.rules), remaining, done, self.clock.elapsed, *rule)) is True
+
     def _report(self, engine: Engine, total: int, bodies: int, best: float | None) -> None:
         """Tell the callback about the rule that is being searched."""
-        assert self.callback is not None
-        remaining, done = engine.remaining / total, self._done(total)
-        if self.callback(Progress(len(self.rules), remaining, done, self.clock.elapsed, None, bodies, best)) is True:
+        if self._tell(engine, total, None, bodies, best):
             raise _Ended
 
     def _told_to_end(self, engine: Engine, total: int) -> bool:
-        if self.callback is not None:
-            remaining, done = engine.remaining / total, self._done(total)
-            progress = Progress(len(self.rules), remaining, done, self.clock.elapsed, self.rules[-1])
-            if self.callback(progress) is True:
-                self.reason = "callback"
-                return True
+        if self._tell(engine, total, self.rules[-1]):
+            self.reason = "callback"
+            return True
         if self.options.max_rules is not None and len(self.rules) >= self.options.max_rules:
             self.reason = "max_rules"
             return True
