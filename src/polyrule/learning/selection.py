@@ -206,8 +206,6 @@ class Selection:
         Which label may stand in the head over which body.
     widest : int, optional
         Most labels of a head.
-    alone : ndarray of float64, shape (bodies, labels), optional
-        What the cells that each body covers add together; summed up where None.
     """
 
     def __init__(
@@ -219,7 +217,6 @@ class Selection:
         taken: Bools,
         allowed: Bools | None = None,
         widest: int | None = None,
-        alone: Matrix | None = None,
     ) -> None:
         # Most is asked label by label, so each label's numbers lie side by side.
         self.covers, self.costs = covers, costs
@@ -228,9 +225,8 @@ class Selection:
         self.gains = np.asfortranarray(np.where(taken, 0.0, gains))
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        if alone is None:
-            alone = covers.sums(np.ones(len(gains), dtype=bool), self.gains)
-        self.alone = np.asfortranarray(alone)
+        #: what the cells that each body covers add together
+        self.alone = np.asfortranarray(covers.sums(np.ones(len(gains), dtype=bool), self.gains))
         self.scores = self.alone.copy(order="F")
         self.worth = np.maximum(self._surplus(), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
