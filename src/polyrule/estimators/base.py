@@ -466,7 +466,7 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
     return replace(training, table=packed, truth=None)
 
 
-def examples_of(training: TrainingData, *, refine: bool = False) -> TrainingData:
+def unpacked(training: TrainingData, *, refine: bool = False) -> TrainingData:
     """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
     if not isinstance(training.table, Packed):
         return training

@@ -28,9 +28,9 @@ from polyrule.estimators.base import (
     check_choice,
     check_number,
     check_whole,
-    examples_of,
     pass_on_interrupt,
     plain,
+    unpacked,
 )
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
@@ -254,7 +254,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             some = sampled(training, most, self._threads())
         if len(training.table) > _MOST_TAUGHT:
             options = dataclasses.replace(options, taught=False)
-        some = examples_of(some)
+        some = unpacked(some)
         require_known(some.truth, "an ensemble of rules")
         table, truth = some.table, dense_labels(some.truth)
         assert isinstance(table, Table)

@@ -17,8 +17,8 @@ from polyrule.estimators.base import (
     check_choice,
     check_number,
     check_whole,
-    examples_of,
     plain,
+    unpacked,
 )
 from polyrule.estimators.sampling import list_on_all, sampled, share_of
 from polyrule.kernels.engine import GrowOptions
@@ -288,11 +288,11 @@ class RuleListClassifier(RuleClassifier):
             return self._grown(training, learner, start)
         most, threads = self._sample_size(training), self._threads()
         if most is None:
-            return self._chosen(examples_of(training, refine=counting.refine), learner, start)
+            return self._chosen(unpacked(training, refine=counting.refine), learner, start)
         some = sampled(training, most, threads)
         least = exact_number(self.min_coverage) * share_of(some, training)
         learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
-        model, reason = self._chosen(examples_of(some, refine=counting.refine), learner, start)
+        model, reason = self._chosen(unpacked(some, refine=counting.refine), learner, start)
         return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
 
     def _grown(self, training: TrainingData, learner: Learner, start: RuleList | None) -> tuple[RuleList, Reason]:
