@@ -190,9 +190,9 @@ def test_errors_reach_standard_error_of_the_program(tmp_path):
     [
         ("--measure nonsense", "unknown measure 'nonsense'"),
         ("--prune none --lift nonsense", "lift 'nonsense'"),
-        ("--beam-width 0", "--beam-width must be at least 1, got 0"),
+        ("--beam-width 0", "--beam-width must be a whole number of at least 1, got 0"),
         ("--prune none --remaining 3", "--remaining must be a share"),
-        ("--max-rules 0", "--max-rules must be none or at least 1, got 0"),
+        ("--max-rules 0", "--max-rules must be none or a whole number of at least 1, got 0"),
         ("--threads 0", "--threads must not be 0"),
         ("--prune none --search antimonotone --measure subset --scope all", "{3}=1/2 > {1,3}=0 but {1,2,3}=1/2"),
         ("--heads single --max-head-size 3", "--max-head-size contradicts --heads single"),

@@ -264,8 +264,8 @@ def test_groups_have_at_most_so_many_members() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"alternatives": "never"}, "alternatives must be 'auto', True or False, not 'never'"),
-        ({"max_members": 1}, "max_members must be a whole number of at least 2, not 1"),
+        ({"alternatives": "never"}, "alternatives must be 'auto', True or False, got 'never'"),
+        ({"max_members": 1}, "max_members must be a whole number of at least 2, got 1"),
     ],
 )
 def test_wrong_values_are_named(options, told) -> None:

@@ -14,7 +14,7 @@ from polyrule import RuleEnsembleClassifier
 from polyrule.data import Dataset, Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.tuning import Evidence, tune
-from polyrule.errors import ModelError, OptionError
+from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import NumericCondition
 from polyrule.model.cells import Grid
 from polyrule.model.conditions import with_gaps
@@ -153,6 +153,22 @@ def test_learned_weights_verify_as_an_optimum_without_a_teacher_and_by_learning_
     assert found.slope is None
     assert not found.unchecked
     assert set(taught.info["made_with"]) >= {"numpy", "scipy", "scikit-learn"}
+
+
+@pytest.mark.parametrize("name", ["refit", "tune_decision"])
+def test_examples_of_weight_zero_count_nowhere(name: str) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 2))
+    Y = (X + rng.normal(size=(40, 2)) > 0).astype(np.uint8)
+    model = RuleEnsembleClassifier(max_rules=3, teacher=None, cv=0).fit(X, Y).model_
+    data = Dataset(Table.from_array(X), Y, model.label_names, weights=np.arange(40.0) % 5)
+    kept = data[data.weights > 0]
+    one, other = getattr(model, name)(data), getattr(model, name)(kept)
+    assert (str(one), one.info) == (str(other), other.info)
+    few = replace(data, weights=(np.arange(40) == 2) * 1.0)  # two of three folds have none
+    assert getattr(model, name)(few).predict(X).shape == Y.shape
+    with pytest.raises(DataError, match="zero for every example"):
+        getattr(model, name)(replace(data, weights=np.zeros(40)))
 
 
 def test_few_digits_for_reading() -> None:

@@ -95,6 +95,19 @@ def test_examples_may_weigh_any_real_number(data) -> None:
     assert not forged(model, FORGERIES["coverage"]).verify(weighed, learn=False).ok
 
 
+def test_weights_of_rules_that_test_the_same_are_no_optimum_together() -> None:
+    """Little data offers the same body again; each of the two weights is penalised, but the model shows their sum."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20, 1))
+    Y = (X + rng.normal(size=(20, 1)) / 10 > 0).astype(np.uint8)
+    learned = RuleEnsembleClassifier(max_rules=6, teacher=None, cv=0).fit(X, Y)
+    assert len(learned.model_) < 6
+    found = learned.verify(X, Y)
+    assert (found.ok, found.slope, found.unchecked) == (True, None, ())
+    again = learned.model_.refit(Dataset(Table.from_array(X), Y, learned.label_names_), ridge=1.0)
+    assert again.verify(Dataset(Table.from_array(X), Y, learned.label_names_)).slope < 1e-5
+
+
 def test_another_decision_is_tuned_again(data) -> None:
     learner = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data)
     before = learner.model_.decision

@@ -278,6 +278,20 @@ class Clock:
         return float(self.now)
 
 
+def test_kinds_of_decision_that_time_leaves_out_are_told(monkeypatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("polyrule.ensemble.control._monotonic", lambda: now[0])
+
+    def dawdle(progress) -> None:
+        now[0] += 99.0 if progress.phase == "decision" else 0.0
+
+    X, Y = planted(60)
+    clf = RuleEnsembleClassifier(max_rules=2, cv=2, teacher=None, time_limit=100, callback=dawdle).fit(X, Y)
+    assert list(clf.merits_) == ["threshold"]
+    assert clf.stopped_reason_ == "time_limit"
+    assert "ended by its time limit" in clf.verify(X, Y).unchecked[0]
+
+
 @pytest.mark.parametrize("limit", [30, 80, 200])
 @pytest.mark.parametrize("options", [{}, {"teacher": None}, {"points": 5, "cv": 2}])
 def test_a_time_limit_is_kept_within_a_tenth(monkeypatch, limit: int, options: dict) -> None:

@@ -340,7 +340,7 @@ def test_members_of_every_kind():
     ("options", "message"),
     [
         ({"alternatives": "never"}, "alternatives must be"),
-        ({"max_members": 1}, "max_members must be at least 2"),
+        ({"max_members": 1}, "max_members must be a whole number of at least 2, got 1"),
         ({"alternatives": True, "prune": None}, "alternatives are for lists whose rules are chosen"),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data.table import Feature, Table
+from polyrule import RuleListClassifier
+from polyrule.data.table import Feature, Table, packed_bits
 from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
 from polyrule.learning.selection import Chosen, Selection, cell_gains, gain_line, levels_reached, targets_of
@@ -69,20 +70,6 @@ def test_labels_laid_anew_leave_all_sums_as_from_scratch(seed, cost):
     np.testing.assert_array_equal(selection.count, count)
     np.testing.assert_array_equal(selection.scores, covers.astype(float) @ np.where(count == 0, gains, 0.0))
     np.testing.assert_array_equal(selection.worth, np.maximum(selection.scores - cost, 0.0).sum(axis=1))
-
-
-@given(st.integers(0, 10_000), st.integers(0, 4), st.sampled_from([None, 2]))
-@settings(max_examples=60)
-def test_labels_that_cannot_earn_anything_are_left_out_without_a_trace(seed, cost, widest):
-    covers, lengths, gains = world(seed, bodies=8, labels=5)
-    given = Covers.pack(covers), lengths, gains - 2, Costs(2 * cost, cost, cost), np.zeros(gains.shape, bool)
-    quick, patient = (Selection(*given, allowed=None, widest=widest) for _ in range(2))
-    patient._most = np.full(5, np.inf)  # every label is tried
-    for selection in (quick, patient):
-        for _ in range(2):
-            selection.relearn(None)
-            selection.grow(None)
-    assert chosen(quick) == chosen(patient)
 
 
 def test_targets_count_examples_not_rows():
@@ -152,6 +139,13 @@ def test_words_are_what_some_examples_have_and_most_have_not():
         (NominalCondition(6, 1),),
     ]
     assert (NumericCondition(1, ">", 0.5),) in list(words_of(table, least=1))
+
+
+def test_a_column_that_is_never_known_is_no_word():
+    values = np.tile(np.eye(60), (2, 1))
+    values[:, 0] = np.nan
+    assert all(body[0].feature > 0 for body in words_of(Table.from_array(values), least=1))
+    assert RuleListClassifier(teacher=None).fit(values, values[:, 1:3] > 0).predict(values)[1, 0] == 1
 
 
 @given(st.integers(0, 10_000))
@@ -237,7 +231,7 @@ def test_the_first_rule_adds_most(seed):
 def test_sums_over_covers_are_those_of_the_definition(seed, examples, columns, threads):
     random = np.random.default_rng(seed)
     slow = random.random((random.choice([1, 31, 150, 1100]), examples)) < random.random()
-    covers = Covers(body_pool.packed_rows(slow), examples, threads)
+    covers = Covers(packed_bits(slow), examples, threads)
     rows = random.random(examples) < random.choice([0.0, 0.1, 1.0])
     largest = random.choice([511, 512, 2047, 2048, 2**40])  # small numbers are added up as such
     worth = random.integers(-largest, largest, (examples, columns), endpoint=True).astype(float)

@@ -12,7 +12,6 @@ from polyrule import RuleListClassifier
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate
 from polyrule.kernels.state import TrainingState
-from polyrule.learning.separate import SeparateOptions
 
 
 @pytest.fixture
@@ -126,4 +125,4 @@ def test_no_stops_when_switched_off(songs) -> None:
 )
 def test_wrong_options_are_named(wrong) -> None:
     with pytest.raises(OptionError, match=next(iter(wrong))):
-        SeparateOptions(**wrong)
+        RuleListClassifier.paper(**wrong).fit([[1.0], [2.0]], [[0], [1]])

@@ -343,6 +343,20 @@ def test_a_list_changed_by_hand_is_never_wholly_verified():
     assert "changed by hand" in verify(model.insert(3, "first <- hue = a").recount(data), data).unchecked[0]
 
 
+@pytest.mark.parametrize("options", OPTIONS[:4] + OPTIONS[-3:], ids=str)
+def test_recounted_lists_are_held_beside_what_they_say_when_they_run(options):
+    """A rule may fire on examples that had left the working set when it was learned."""
+    data, other = random_data(5, rows=80), replace(random_data(6), name="other")
+    for learner in (RuleListClassifier.paper(**options), RuleListClassifier(teacher=None)):
+        model = learner.fit(data).model_.recount(data)
+        assert verify(model, data, learn=False).ok
+        rule = replace(model.rules[0], coverage=1000)
+        found = verify(replace(model, rules=(rule, *model.rules[1:])), data, learn=False)
+        assert [finding.what for finding in found.findings] == ["the coverage"]
+        found = verify(model.recount(other), data, learn=False)
+        assert (found.ok, found.unchecked[-1]) == (True, "the counts, because they are those on other")
+
+
 def test_the_list_of_a_store_is_replayed_on_its_examples(tmp_path):
     data = random_data(5)
     model = RuleListClassifier(max_rules=3).fit(pack(data, out=tmp_path / "store")).model_

@@ -8,6 +8,7 @@ from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule.data import Dataset
 from polyrule.data.labels import UNKNOWN
+from polyrule.data.table import packed_bits, unpacked_bits
 from polyrule.evaluation.scores import score
 from polyrule.model import GroupCondition, LabelCondition
 from polyrule.report import tally as bits
@@ -17,15 +18,15 @@ from polyrule.report.tally import Covers, tally
 @given(st.lists(st.booleans(), max_size=300), st.integers(0, 5), st.integers(0, 5))
 def test_bits_hold_what_was_packed(mask, start, most):
     given_mask = np.array(mask, dtype=bool)
-    words = bits.pack(given_mask)
-    assert bits.unpack(words, len(mask)).tolist() == mask
+    words = packed_bits(given_mask)
+    assert unpacked_bits(words, len(mask)).tolist() == mask
     assert bits.count(words) == sum(mask)
     places = [place for place, held in enumerate(mask) if held]
     assert bits.first(words, len(mask), start, most) == (places[start : start + most], len(places))
 
 
 def test_old_numpy_counts_the_same(monkeypatch):
-    words = bits.pack(np.random.default_rng(0).random((3, 200)) < 0.4)
+    words = packed_bits(np.random.default_rng(0).random((3, 200)) < 0.4)
     new = bits.counts(words)
     monkeypatch.delattr(np, "bitwise_count", raising=False)
     assert bits.counts(words).tolist() == new.tolist()

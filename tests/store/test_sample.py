@@ -167,6 +167,16 @@ def test_no_threshold_lies_inside_a_bin_that_the_sample_lacks() -> None:
             assert all(all(packed.neighbours(0, np.array([rule.body[0].threshold]))) for rule in model.rules)
 
 
+@pytest.mark.parametrize("weight", [0.01, 1.0, 20.0])
+def test_least_coverage_is_that_on_all_examples(weight: float) -> None:
+    """Each draw of the sample weighs 1, be the examples light or heavy."""
+    values = np.arange(400.0)[:, None]
+    truth = np.column_stack([values >= 360, values >= 200]).astype(np.uint8)  # of a tenth, and of half
+    learner = RuleListClassifier(max_samples=100, teacher=None, min_coverage=100 * weight)
+    model = learner.fit(Table.from_array(values), truth, sample_weight=np.full(400, weight)).model_
+    assert min(rule.coverage for rule in model.rules) >= 100 * weight
+
+
 def test_mistakes_are_told() -> None:
     table, truth, _ = examples(1, 70)
     for most in (0, True, 2.5):

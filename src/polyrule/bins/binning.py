@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Codes, Floats, Ints, Ints32
+from polyrule.arrays import Bools, Codes, Floats, Ints, Ints32
 from polyrule.bins.tests import (
     ABOVE,
     AT_MOST,
@@ -18,7 +18,6 @@ from polyrule.bins.tests import (
     AnyTest,
     BinGroup,
     BinTest,
-    Column,
     holds,
     satisfied,
     single_tests,
@@ -315,13 +314,13 @@ class BinnedTable:
         column[self.listed_rows[entries]] = self.listed_codes[entries]
         return column
 
-    def codes_at(self, rows: Ints32) -> Column:
-        """Return what gives the codes of a feature for `rows`, and its number of bins."""
-        return lambda feature: (self.column(feature)[rows], int(self.count[feature]))
+    def satisfied(self, test: AnyTest) -> Bools:
+        """Which rows satisfy a test; a missing value satisfies none."""
+        return satisfied(test, lambda feature: (self.column(feature), int(self.count[feature])))
 
     def covered(self, test: AnyTest, rows: Ints32) -> Ints32:
-        """Return those of `rows` that satisfy a test; a missing value satisfies none."""
-        return rows[satisfied(test, self.codes_at(rows))]
+        """Return those of `rows` that satisfy a test."""
+        return rows[self.satisfied(test)[rows]]
 
 
 def looks_like_text(table: Table) -> bool:

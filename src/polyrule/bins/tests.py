@@ -88,12 +88,8 @@ def satisfied(test: AnyTest, column: Column) -> npt.NDArray[np.bool_]:
     """Which rows satisfy a test or enough of a group."""
     if isinstance(test, BinTest):
         return holds(test, *column(test.feature))
-    return how_many(test.members, column) >= test.least
-
-
-def how_many(members: Iterable[BinTest], column: Column) -> npt.NDArray[np.int64]:
-    """How many of the tests each row satisfies."""
-    return np.asarray(np.sum([holds(member, *column(member.feature)) for member in members], axis=0, dtype=np.int64))
+    held = np.sum([holds(member, *column(member.feature)) for member in test.members], axis=0, dtype=np.int64)
+    return np.asarray(held >= test.least)
 
 
 def simplify(tests: Iterable[AnyTest]) -> tuple[AnyTest, ...]:

@@ -486,3 +486,29 @@ def row_blocks(rows: int, columns: int, cells: int, least: int = 1) -> list[slic
     """
     step = max(least, cells // max(1, columns))
     return [slice(first, first + step) for first in range(0, rows, step)]
+
+
+def packed_bits(rows: Any) -> Words:
+    """Return truth values as bits, 64 to a word, along the last axis; bits behind the end are 0.
+
+    Examples
+    --------
+    >>> packed_bits(np.array([[True, False, True]])).tolist()
+    [[5]]
+    """
+    bits = np.packbits(np.ascontiguousarray(rows, dtype=bool), axis=-1, bitorder="little")
+    words = np.zeros((*bits.shape[:-1], -(-bits.shape[-1] // 8) * 8), dtype=np.uint8)
+    words[..., : bits.shape[-1]] = bits
+    return words.view("<u8").astype(np.uint64, copy=False)
+
+
+def unpacked_bits(words: Words, count: int) -> Bools:
+    """Return the truth values that were packed, so many along the last axis.
+
+    Examples
+    --------
+    >>> unpacked_bits(np.array([[5]], dtype=np.uint64), 3)
+    array([[ True, False,  True]])
+    """
+    little = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+    return np.unpackbits(little, axis=-1, count=count, bitorder="little").view(bool)

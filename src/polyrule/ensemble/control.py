@@ -151,10 +151,12 @@ class Control:
         return self.interrupted or short
 
     def hurried(self) -> bool:
-        """Whether even the time for the decision is half over."""
+        """Whether even the time for the decision is half over, so that kinds of it are left out."""
         if self._end is None or self._limit is None:
             return False
-        return self._clock() >= self._end + _DECISION_SHARE / 2 * self._limit
+        over = self._clock() >= self._end + _DECISION_SHARE / 2 * self._limit
+        self.late = self.late or over
+        return over
 
     def out_of_time(self, part: int, share: float = _RULES_SHARE) -> bool:
         """Whether the part must come to an end: interrupted, or so much of its time is over."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bools, Ints, Ints32
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import AnyTest, BinGroup, BinTest, satisfied, simplify, single_tests, what_about
+from polyrule.bins.tests import AnyTest, BinGroup, BinTest, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
@@ -239,8 +239,7 @@ class Search:
 
     def _mask(self, test: AnyTest) -> Bools:
         if test not in self._masks:
-            table = self.table
-            self._masks[test] = satisfied(test, lambda feature: (table.column(feature), int(table.count[feature])))
+            self._masks[test] = self.table.satisfied(test)
         return self._masks[test]
 
     def _body(self, tests: tuple[AnyTest, ...], rows: Ints32, sums: npt.NDArray[np.int64]) -> Body:

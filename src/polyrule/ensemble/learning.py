@@ -113,7 +113,8 @@ def learn(
         if whole is None or (control.interrupted and not whole.chosen.bodies):
             raise KeyboardInterrupt("interrupted before there was a rule to keep")
         control.tell_decision()
-        return _assemble(given, label_names, options, _Judged(_HeldOut(given, held, parts), whole, options), control)
+        judged = _judge(_HeldOut(given, held, parts), whole, options)
+        return _assemble(given, label_names, options, control, whole, judged)
 
 
 def deal(truth: Bytes, folds: int, seed: int) -> Ints:
@@ -135,29 +136,27 @@ def deal(truth: Bytes, folds: int, seed: int) -> Ints:
     return fold if count <= _PLENTY else np.where(fold == 0, 0, -1)
 
 
-class _Judged:
-    """A final model, and what the models of the cross-validation say: the setting, the calibration, the evidence."""
-
-    def __init__(self, held: _HeldOut, whole: Part, options: LearnOptions) -> None:
-        self.whole = whole
-        losses = {setting: held.loss(setting) for setting in whole.settings}
-        self.setting = shortest_good(losses, whole.labels_per_head, options.labels_per_head)
-        truth, weights = held.given.truth[held.rows], held.given.weights[held.rows]
-        scores = held.scores(self.setting, Calibration(), 0)
-        self.calibration = Calibration()
-        if held.honest:
-            self.calibration = Calibration.fit(scores, truth, weights, options.compute)
-        if options.points:
-            scores = held.scores(self.setting, self.calibration, options.points)
-        else:
-            scores = self.calibration.apply(scores)
-        self.evidence = Evidence(scores, truth, weights, held.fold)
+def _judge(held: _HeldOut, whole: Part, options: LearnOptions) -> tuple[Setting, Calibration, Evidence]:
+    """Return the setting of the final model that the others speak for, its calibration, and what it is decided from."""
+    losses = {setting: held.loss(setting) for setting in whole.settings}
+    setting = shortest_good(losses, whole.labels_per_head, options.labels_per_head)
+    truth, weights = held.given.truth[held.rows], held.given.weights[held.rows]
+    scores, calibration = held.scores(setting, Calibration(), 0), Calibration()
+    if held.honest:
+        calibration = Calibration.fit(scores, truth, weights, options.compute)
+    scores = held.scores(setting, calibration, options.points) if options.points else calibration.apply(scores)
+    return setting, calibration, Evidence(scores, truth, weights, held.fold)
 
 
 def _assemble(
-    given: Examples, label_names: tuple[str, ...], options: LearnOptions, judged: _Judged, control: Control
+    given: Examples,
+    label_names: tuple[str, ...],
+    options: LearnOptions,
+    control: Control,
+    whole: Part,
+    judged: tuple[Setting, Calibration, Evidence],
 ) -> Learned:
-    whole, setting, calibration, evidence = judged.whole, judged.setting, judged.calibration, judged.evidence
+    setting, calibration, evidence = judged
     # Among label sets a label may be lost as another one's score rises.
     by_hand = options.points > 0 or options.direction is not None
     decision, merits = choose(evidence, options.decision, options.optimize, by_hand=by_hand, stop=control.hurried)
@@ -173,7 +172,9 @@ def _assemble(
             rules.append(WeightedRule(head, body, float(given.weights[covers[:, number] > 0].sum())))
     info = {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits}
     different = {meaning(tests) for tests in whole.chosen.bodies}
-    plain = not whole.teacher and not options.points and len(rules) == len(different)
+    # Where two rules that test the same weigh the same label, each of them is penalised, and their sum is no optimum.
+    summed = np.count_nonzero(whole.coefficients(setting)[1:]) > sum(len(rule.head) for rule in rules)
+    plain = not whole.teacher and not options.points and len(rules) == len(different) and not summed
     if plain:  # what `RuleEnsemble.verify` can check
         info["weights"] = {"targets": "labels", "ridge": setting.ridge, "calibration": info["calibration"], "kept": []}
     if whole.teacher:

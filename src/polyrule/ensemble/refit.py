@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyrule.arrays import Bools, Floats, Matrix
-from polyrule.data.examples import examples_of, fingerprint
+from polyrule.data.examples import examples_of, fingerprint, integer_weights
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.ensemble.control import signs_of
 from polyrule.ensemble.tuning import Evidence, check_decision, choose
@@ -54,6 +54,7 @@ def refit(
     if not ridge > 0:
         raise ModelError(f"ridge must be a positive number, not {ridge}")
     kept = {ensemble.position(index) for index in keep}
+    data = of_weight(data)
     covers, truth, weights = training(ensemble, data)
     coefficients, support = matrix_of(ensemble)
     signs = np.array([0, *required_signs(ensemble)])
@@ -111,6 +112,7 @@ def tune_decision(
         What for.
     """
     check_decision(decision, optimize, ensemble.info.get("monotone"))
+    data = of_weight(data)
     _, truth, weights = training(ensemble, data)
     model, table = fit_to(ensemble, data.X)
     fold = np.arange(len(table)) % 3
@@ -119,6 +121,14 @@ def tune_decision(
     chosen, merits = choose(evidence, decision, optimize, by_hand=by_hand)
     tuned = chosen if ensemble.unit == 1 else chosen.in_points(ensemble.unit)
     return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": merits, "edited": True})
+
+
+def of_weight(data: Dataset) -> Dataset:
+    """Return the examples of positive weight; the others count nowhere, as in learning."""
+    if data.weights is None:
+        return data
+    kept = integer_weights(data.weights, len(data))[0] > 0
+    return data if kept.all() else data[kept]
 
 
 def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Floats]:

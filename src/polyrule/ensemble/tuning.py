@@ -130,7 +130,7 @@ def check_decision(decision: str, optimize: str, monotone: Any) -> None:
             f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
             "with monotone, take 'auto', 'threshold' or 'per-label'"
         )
-    if optimize not in MEASURES:
+    if optimize not in list(MEASURES):
         raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
 
 

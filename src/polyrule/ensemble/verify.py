@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
-from polyrule.ensemble.refit import matrix_of, slope_of, training
+from polyrule.ensemble.refit import matrix_of, of_weight, slope_of, training
 from polyrule.errors import ModelError
 from polyrule.learning.relearn import Statement, not_checked, relearn
 from polyrule.model.printing import Formatter
@@ -91,7 +91,7 @@ def verify(ensemble: RuleEnsemble, data: Dataset, *, learn: bool = True) -> Ense
     learn : bool
         Whether it is learned anew with the options it states, which takes as long as learning did.
     """
-    covers, truth, weights = training(ensemble, data)
+    covers, truth, weights = training(ensemble, of_weight(data))
     stated = ensemble.info.get("data_fingerprint")
     found = fingerprint(*examples_of(data)[:3])
     if is_of_examples(stated) and stated != found:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any, Self
 
 import joblib
@@ -23,14 +24,15 @@ from polyrule.data.examples import fingerprint, integer_weights
 from polyrule.data.frames import column_names, is_frame, open_frame, renamed, split_labels, without_columns
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table, unmasked
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.estimators.fitted import FittedRules
-from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
+from polyrule.learning.messages import telling, warn_about_identifiers, warn_about_model
 from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
+from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
-from polyrule.native import warn_if_slow
+from polyrule.native import Compute, native, warn_if_slow
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
 from polyrule.scale.device import heeding_memory
 from polyrule.store import Packed, Store, pack_table
@@ -62,10 +64,27 @@ class TrainingData(Training):
 class RuleEstimator(FittedRules):
     """Base of the rule classifiers."""
 
+    time_limit: float | None
+    callback: Callable[[Any], object] | None
+    kernels: str | None
     n_jobs: int | None
     max_samples: int | None = None
     device: str
+    verbose: bool
     stopped_reason_: str
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_number("time_limit", self.time_limit, "a positive number of seconds", lambda limit: limit > 0, (None,))
+        if self.callback is not None and not callable(self.callback):
+            raise OptionError(f"callback must be None or a function, got {self.callback!r}")
+        check_choice("kernels", self.kernels, (None, "native", "reference"))
+        if self.kernels == "native" and native is None:
+            raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
+        if self.n_jobs == 0:
+            raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
+        check_whole("n_jobs", self.n_jobs, -LARGEST, (None,))
+        check_whole("max_samples", self.max_samples, 1, (None,))
 
     def _on_device(self) -> AbstractContextManager[None]:
         """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
@@ -112,6 +131,7 @@ class RuleEstimator(FittedRules):
             Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
             KeyboardInterrupt goes on.
         """
+        self._check()
         return self._fit_to(self._read_training(X, y, sample_weight, label_names, labels, feature_names), start)
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
@@ -202,25 +222,38 @@ class RuleEstimator(FittedRules):
         parameters = self.get_params(deep=False)
         return {
             "learner": type(self).__name__,
-            "options": {name: _plain(value) for name, value in parameters.items() if name not in _NOT_STORED},
+            "options": {name: plain(value) for name, value in parameters.items() if name not in _NOT_STORED},
             "polyrule_version": __version__,
             "examples": len(training.table),
             "data_fingerprint": _fingerprint(training),
         }
 
-    def _is_sampled(self, training: TrainingData) -> bool:
-        """Whether there are so many examples that rules are learned from some of them."""
+    def _sample_size(self, training: TrainingData) -> int | None:
+        """How many examples rules are learned from; None where that is all of them."""
         most = self.max_samples
-        if most is None:
-            return False
-        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
-            raise OptionError(f"max_samples must be None or a whole number of at least 1, got {most!r}")
-        return len(training.table) > most
+        return None if most is None or len(training.table) <= most else int(most)
+
+    def _start(self, start: Any, training: TrainingData) -> Any:
+        """Return the model to go on from, if it is about this data."""
+        if start is None:
+            return None
+        if not isinstance(start, self._holds):
+            raise OptionError(f"start must be a {self._holds.__name__}, not {type(start).__name__}")
+        table: Any = training.table
+        check_table(start, table)
+        if start.label_names != training.label_names:
+            raise ModelError("start has other labels than the data; go on with the same ones, in the same order")
+        return start
 
     def _threads(self) -> int:
-        if self.n_jobs == 0:
-            raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
         return int(joblib.effective_n_jobs(self.n_jobs))
+
+    def _compute(self) -> Compute:
+        return Compute(self._threads(), self.kernels)
+
+    def _told(self) -> Callable[[Any], object] | None:
+        """Return who is told how far learning is."""
+        return telling(self.callback, self.verbose)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -230,6 +263,36 @@ class RuleEstimator(FittedRules):
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+LARGEST = 2**31 - 1  # of whole numbers that are options: what the kernels count with
+
+
+def check_choice(name: str, given: Any, known: Sequence[Any]) -> None:
+    """Refuse an option that is none of the known values."""
+    if not isinstance(given, Hashable) or given not in known:
+        *others, last = map(repr, known)
+        raise OptionError(f"{name} must be {', '.join(others)} or {last}, got {given!r}")
+
+
+def check_whole(name: str, given: Any, least: int, besides: Sequence[Any] = (), most: int = LARGEST) -> None:
+    """Refuse an option that is no whole number within bounds, nor one of the values that are allowed `besides`."""
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    if whole and given > most:
+        raise OptionError(f"{name} must be at most {most}, got {given!r}")
+    fits = whole and given >= least
+    _refuse_unless(fits, name, given, f"a whole number of at least {least}", besides)
+
+
+def check_number(name: str, given: Any, what: str, fits: Callable[[Any], bool], besides: Sequence[Any] = ()) -> None:
+    """Refuse an option that is no number that fits, nor one of the values that are allowed `besides`."""
+    number = isinstance(given, Real) and not isinstance(given, bool)
+    _refuse_unless(number and fits(given), name, given, what, besides)
+
+
+def _refuse_unless(fits: bool, name: str, given: Any, what: str, besides: Sequence[Any]) -> None:
+    if not fits and not (isinstance(given, Hashable) and given in besides):
+        raise OptionError(f"{name} must be {''.join(f'{one!r} or ' for one in besides)}{what}, got {given!r}")
 
 
 def pass_on_interrupt(reason: str, model: Any) -> None:
@@ -259,12 +322,12 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
     return TrainingData(X, None, weights, X.label_names, Fraction(1), target, seen)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a parameter as a model file stores it, to be given again; as its text where JSON has no such thing."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):
         return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
     if callable(value):  # a measure given as a function: its name, not where it lies in memory
@@ -338,12 +401,17 @@ class RuleClassifier(RuleEstimator):
     """What the classifiers that learn lists share: fitting, predicting, explaining."""
 
     _holds = RuleList
-    callback: Callback | None
+    beam_width: int
+    max_conditions: int | None
     max_bins: int | None
     refine: bool
-    verbose: bool
 
     model_: RuleList
+
+    def _check(self) -> None:
+        super()._check()
+        check_whole("beam_width", self.beam_width, 1)
+        check_whole("max_conditions", self.max_conditions, 0, (None,))
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -362,7 +430,7 @@ class RuleClassifier(RuleEstimator):
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
         with self._on_device():
-            model, reason = self._learn(training, counting, start)
+            model, reason = self._learn(packed_training(training, counting), counting, start)
         model = self._keep(training, model, reason, {})
         if isinstance(training.table, Table):
             several = training.target.kind == "multilabel"
@@ -402,7 +470,7 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
     return replace(training, table=packed, truth=None)
 
 
-def examples_of(training: TrainingData, *, refine: bool = False) -> TrainingData:
+def unpacked(training: TrainingData, *, refine: bool = False) -> TrainingData:
     """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
     if not isinstance(training.table, Packed):
         return training

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from polyrule.errors import OptionError
-from polyrule.estimators.base import RuleClassifier, TrainingData, packed_training
+from polyrule.estimators.base import RuleClassifier, TrainingData
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.messages import Callback, telling, warn_about_measure
+from polyrule.learning.messages import Callback, warn_about_measure
 from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
-from polyrule.native import Compute
 from polyrule.scale.counting import Counting
 
 
@@ -81,5 +80,5 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
         objective = Objective(get(self.measure))
         warn_about_measure(objective)
-        learner = Learner(objective, growing, separating, Compute(self._threads(), self.kernels), counting)
-        return learner.binary_relevance(packed_training(training, counting), telling(self.callback, self.verbose))
+        learner = Learner(objective, growing, separating, self._compute(), counting)
+        return learner.binary_relevance(training, self._told())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -20,15 +21,22 @@ from polyrule.ensemble.control import Callback, LearnOptions, signs_of
 from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.tuning import Evidence, check_decision, choose
-from polyrule.errors import ModelError, OptionError
-from polyrule.estimators.base import RuleEstimator, TrainingData, examples_of, pass_on_interrupt
+from polyrule.errors import OptionError
+from polyrule.estimators.base import (
+    RuleEstimator,
+    TrainingData,
+    check_choice,
+    check_number,
+    check_whole,
+    pass_on_interrupt,
+    plain,
+    unpacked,
+)
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.messages import telling
-from polyrule.model.bodies import check_table
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.native import Compute, native
+from polyrule.native import Compute
 from polyrule.scale.gpu_slopes import kernels_of
 
 logger = logging.getLogger(__name__)
@@ -211,21 +219,49 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.max_samples = max_samples
         self.device = device
 
+    def _check(self) -> None:
+        super()._check()
+        for name, least in (
+            ("max_rules", 0),
+            ("max_conditions", 1),
+            ("max_members", 2),
+            ("beam_width", 1),
+            ("swaps", 0),
+            ("restarts", 1),
+        ):
+            check_whole(name, getattr(self, name), least)
+        check_whole("max_bins", self.max_bins, 2, most=60_000)
+        check_whole("points", self.points, 0, (True, False))
+        if isinstance(self.cv, (str, bytes, bool, float)) or self.cv is None:
+            raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, got {self.cv!r}")
+        if isinstance(self.cv, (int, np.integer)):
+            check_whole("cv", self.cv, 0)
+            if self.cv == 1:
+                raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
+        check_number("labels_per_head", self.labels_per_head, "a number of at least 1", lambda n: 1 <= n < inf, (None,))
+        check_number("label_cost", self.label_cost, "a number of at least 0", lambda cost: 0 <= cost < inf, ("auto",))
+        check_number("ridge", self.ridge, "a positive number", lambda ridge: 0 < ridge < inf, ("auto",))
+        check_choice("teacher", self.teacher, ("forest", None))
+        check_choice("alternatives", self.alternatives, ("auto", True, False))
+        check_decision(self.decision, self.optimize, self.monotone)
+
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
-        options = _options_of(self, self._threads())
-        some, sampling = training, self._is_sampled(training)
-        if sampling:
+        options, start = _options_of(self), self._start(start, training)
+        most, some = self._sample_size(training), training
+        if most is not None:
             if not isinstance(self.cv, (int, np.integer)):
                 raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
-            some = sampled(training, int(self.max_samples or 0), self._threads())
+            some = sampled(training, most, self._threads())
         if len(training.table) > _MOST_TAUGHT:
             options = dataclasses.replace(options, taught=False)
-        some = examples_of(some)
+        some = unpacked(some)
         require_known(some.truth, "an ensemble of rules")
         table, truth = some.table, dense_labels(some.truth)
         assert isinstance(table, Table)
         if start is not None:
-            options = dataclasses.replace(options, start=_kept(start, table, training.label_names))
+            if start.unit != 1:
+                raise OptionError("start must not be a scorecard: its points are no weights")
+            options = dataclasses.replace(options, start=start.rules)
         told: dict[str, str] = {}
         if self.features or self.forbid or self.monotone:
             limits = Constraints.read(table, training.label_names, self.features, self.forbid, self.monotone)
@@ -237,11 +273,10 @@ class RuleEnsembleClassifier(RuleEstimator):
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = some.weights.astype(np.float64) * float(some.scale)
         names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
-        watch = telling(self.callback, self.verbose)
         with self._on_device():
-            learned = learn(table, truth, weights, names, options, watch, fold)
+            learned = learn(table, truth, weights, names, options, self._told(), fold)
         model = learned.model
-        if sampling:
+        if most is not None:
             model = ensemble_on_all(model, training, self._threads())
             model.info.pop("weights", None)  # they are the best ones for the sample
         info = {"monotone": told} if told else {}
@@ -249,6 +284,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, learned.merits)
         pass_on_interrupt(learned.reason, model)
         return self
+
+    def _compute(self) -> Compute:
+        return dataclasses.replace(super()._compute(), device=None if self.device == "cpu" else kernels_of(self.device))
 
     def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
         """Decide for another measure, or in another way, with the same rules.
@@ -292,69 +330,12 @@ def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
     return direction
 
 
-def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule, ...]:
-    """Rules to go on from, if they are about this data."""
-    if not isinstance(start, RuleEnsemble):
-        raise OptionError(f"start must be a RuleEnsemble, not {type(start).__name__}")
-    if start.unit != 1:
-        raise OptionError("start must not be a scorecard: its points are no weights")
-    check_table(start, table)
-    if tuple(start.label_names) != tuple(labels):
-        raise ModelError("start has other labels than the data; learn and go on with the same ones, in the same order")
-    return start.rules
-
-
-def _check(given: Any) -> None:
-    """Refuse parameters of an ensemble estimator that make no sense."""
-    for name, least in (
-        ("max_rules", 0),
-        ("max_conditions", 1),
-        ("max_members", 2),
-        ("beam_width", 1),
-        ("swaps", 0),
-        ("restarts", 1),
-    ):
-        _whole(name, getattr(given, name), least)
-    if isinstance(given.cv, (str, bytes, bool, float)) or given.cv is None:
-        raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, not {given.cv!r}")
-    if isinstance(given.cv, (int, np.integer)):
-        _whole("cv", given.cv, 0)
-        if given.cv == 1:
-            raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
-    if given.time_limit is not None and not (_is_number(given.time_limit) and given.time_limit > 0):
-        raise OptionError(f"time_limit must be None or a positive number of seconds, not {given.time_limit!r}")
-    wanted = given.labels_per_head
-    if wanted is not None and not (_is_number(wanted) and wanted >= 1):
-        raise OptionError(f"labels_per_head must be None or a number of at least 1, not {wanted!r}")
-    _whole("max_bins", given.max_bins, 2, 60_000)
-    if given.teacher not in ("forest", None):
-        raise OptionError(f"teacher must be 'forest' or None, not {given.teacher!r}")
-    if given.kernels not in (None, "native", "reference"):
-        raise OptionError(f"kernels must be None, 'native' or 'reference', not {given.kernels!r}")
-    if given.kernels == "native" and native is None:
-        raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-    check_decision(given.decision, given.optimize, given.monotone)
-    if given.label_cost != "auto" and (not _is_number(given.label_cost) or float(given.label_cost) < 0):
-        raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {given.label_cost!r}")
-    if given.ridge != "auto" and (not _is_number(given.ridge) or float(given.ridge) <= 0):
-        raise OptionError(f"ridge must be 'auto' or a positive number, not {given.ridge!r}")
-    if given.alternatives not in ("auto", True, False):
-        raise OptionError(f"alternatives must be 'auto', True or False, not {given.alternatives!r}")
-    _whole("points", _most_points(given), 0)
-
-
-def _most_points(given: Any) -> Any:
-    return _POINTS if given.points is True else 0 if given.points is False else given.points
-
-
-def _options_of(given: Any, threads: int) -> LearnOptions:
+def _options_of(given: RuleEnsembleClassifier) -> LearnOptions:
     """Bring the parameters of an ensemble estimator into the form the learner takes."""
-    _check(given)
     wanted = given.labels_per_head
     members = int(given.max_members) if given.alternatives else 1
     growth = Growth(given.max_conditions, members, given.beam_width)
-    plain = LearnOptions()
-    prices = plain.prices if given.label_cost == "auto" else (float(given.label_cost),)
+    prices = LearnOptions().prices if given.label_cost == "auto" else (float(given.label_cost),)
     return LearnOptions(
         build=BuildOptions(
             given.max_rules,
@@ -371,12 +352,12 @@ def _options_of(given: Any, threads: int) -> LearnOptions:
         labels_per_head=None if wanted is None else float(wanted),
         folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,
         max_bins=int(given.max_bins),
-        points=int(_most_points(given)),
+        points=_POINTS if plain(given.points) is True else int(given.points),
         decision=given.decision,
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),
         seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
-        compute=Compute(threads, given.kernels, None if given.device == "cpu" else kernels_of(given.device)),
+        compute=given._compute(),
     )
 
 
@@ -397,14 +378,3 @@ def _folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
     except (TypeError, ValueError, IndexError) as error:
         raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
     return fold if kept is None else np.asarray(fold[kept])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    if most is not None and value > most:
-        raise OptionError(f"{name} must be at most {most}, not {value!r}")

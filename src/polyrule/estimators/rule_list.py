@@ -5,26 +5,32 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
+from math import inf
 from typing import Any, Self
 
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.estimators.base import RuleClassifier, TrainingData, examples_of, packed_training
+from polyrule.estimators.base import (
+    RuleClassifier,
+    TrainingData,
+    check_choice,
+    check_number,
+    check_whole,
+    plain,
+    unpacked,
+)
 from polyrule.estimators.sampling import list_on_all, sampled, share_of
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition
 from polyrule.learning.constraints import Constraints, grow_restricted
-from polyrule.learning.messages import Callback, telling, warn_about_measure
-from polyrule.learning.readable import check_kind, shorten
+from polyrule.learning.messages import Callback, warn_about_measure
+from polyrule.learning.readable import shorten
 from polyrule.learning.selection import Pruning
 from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
-from polyrule.model.bodies import check_table
-from polyrule.native import Compute
 from polyrule.scale.counting import Counting
 
 
@@ -246,66 +252,68 @@ class RuleListClassifier(RuleClassifier):
         usual = {"prune": None, "teacher": None, "thresholds": "midpoint", "alternatives": False}
         return cls(**{"measure": measure} | usual | options)
 
+    def _check(self) -> None:
+        super()._check()
+        check_choice("heads", self.heads, ("multi", "single"))
+        check_choice("thresholds", self.thresholds, ("short", "midpoint"))
+        check_choice("alternatives", self.alternatives, ("auto", True, False))
+        check_choice("teacher", self.teacher, ("forest", None))
+        check_whole("max_members", self.max_members, 2)
+        check_whole("max_rules", self.max_rules, 1, (None,))
+        check_whole("max_head_size", self.max_head_size, 1, (None,))
+        check_number("simplicity", self.simplicity, "a number of at least 0", lambda price: 0 <= price < inf)
+        check_number("min_precision", self.min_precision, "a share from 0 to 1", lambda share: 0 <= share <= 1)
+        if self.heads == "single" and self.max_head_size not in (None, 1):
+            raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
+        if self.prune is None:
+            check_number("remaining", self.remaining, "a share from 0 to 1", lambda share: 0 <= share <= 1)
+            check_number(
+                "stop_threshold", self.stop_threshold, "a share from 0 to 1", lambda share: 0 <= share <= 1, (None,)
+            )
+            if self.min_precision:
+                raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
+            if plain(self.alternatives) is True:
+                raise OptionError("alternatives are for lists whose rules are chosen; leave it out or give prune='f1'")
+        else:
+            for name in _GROWN_ONLY:
+                given = getattr(self, name)
+                if given != _default(name) and plain(given) is not False:
+                    raise OptionError(f"{name} is for lists as they are grown; leave it out or give prune=None")
+
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
     ) -> tuple[RuleList, Reason]:
-        check_kind(self.thresholds)
-        if self.heads not in ("multi", "single"):
-            raise OptionError(f"heads must be 'multi' or 'single', got {self.heads!r}")
-        if self.heads == "single" and self.max_head_size not in (None, 1):
-            raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
-        if self.alternatives not in ("auto", True, False):
-            raise OptionError(f"alternatives must be 'auto', True or False, got {self.alternatives!r}")
-        if self.max_members < 2:
-            raise OptionError(f"max_members must be at least 2, got {self.max_members}")
-        training = packed_training(training, counting)
-        if self.prune is not None:
-            return self._chosen_from_some(training, counting, start)
-        if self.min_precision:
-            raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
-        return self._grown(training, counting, start)
+        start, learner = self._start(start, training), self._learner(counting)
+        if self.prune is None:
+            return self._grown(training, learner, start)
+        most, threads = self._sample_size(training), self._threads()
+        if most is None:
+            return self._chosen(unpacked(training, refine=counting.refine), learner, start)
+        some = sampled(training, most, threads)
+        least = exact_number(self.min_coverage) * share_of(some, training)
+        learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
+        model, reason = self._chosen(unpacked(some, refine=counting.refine), learner, start)
+        return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
 
-    def _grown(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
+    def _grown(self, training: TrainingData, learner: Learner, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
-        if self.alternatives is True:
-            raise OptionError("alternatives are for lists whose rules are chosen; leave them out or give prune='f1'")
-        learner = self._learner(training, counting, self.negative is not False, self.label_conditions is not False)
-        table, told = training.table, telling(self.callback, self.verbose)
+        table = training.table
         if self._limited or start is not None:
             if not isinstance(table, Table):
                 raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
-            limits, start = self._limits(training), _checked(start, training)
-            model, reason = grow_restricted(learner, training, self.heads, limits, start, told)
+            limits = self._limits(training)
+            model, reason = grow_restricted(learner, training, self.heads, limits, start, self._told())
         else:
-            model, reason = learner.rule_list(training, self.heads, told)
+            model, reason = learner.rule_list(training, self.heads, self._told())
         if self.thresholds == "short" and isinstance(table, Table):
             model = shorten(model, table, after=0 if start is None else len(start))
         return model, reason
 
-    def _chosen_from_some(
-        self, training: TrainingData, counting: Counting, start: RuleList | None
-    ) -> tuple[RuleList, Reason]:
-        """Return a short list, learned from a sample where there are very many examples, with its counts on all."""
-        if not self._is_sampled(training):
-            return self._chosen(examples_of(training, refine=counting.refine), counting, start)
-        most, threads = int(self.max_samples or 0), self._threads()
-        some = sampled(training, most, threads)
-        examples, share = examples_of(some, refine=counting.refine), share_of(some, training)
-        model, reason = self._chosen(examples, counting, start, share)
-        return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
-
-    def _chosen(
-        self, training: TrainingData, counting: Counting, start: RuleList | None, share: Fraction = Fraction(1)
-    ) -> tuple[RuleList, Reason]:
-        """Return a short list whose rules are chosen for the list as a whole, from a share of all examples."""
-        for name in _GROWN_ONLY:
-            if getattr(self, name) != _default(name) and getattr(self, name) is not False:
-                raise OptionError(f"{name} is for lists as they are grown; leave it out or give prune=None")
-        if self.teacher not in ("forest", None):
-            raise OptionError(f"teacher must be 'forest' or None, got {self.teacher!r}")
+    def _chosen(self, training: TrainingData, learner: Learner, start: RuleList | None) -> tuple[RuleList, Reason]:
+        """Return a short list whose rules are chosen for the list as a whole."""
         pruning = Pruning(
             str(self.prune),
-            self.simplicity,
+            float(self.simplicity),
             self.teacher is not None,
             self.max_rules,
             1 if self.heads == "single" else self.max_head_size,
@@ -313,10 +321,6 @@ class RuleListClassifier(RuleClassifier):
             self.min_precision,
             max_members=self.max_members if self.alternatives else 0,
         )
-        learner = self._learner(training, counting, negative=False, label_conditions=False)
-        if share < 1:
-            least = exact_number(self.min_coverage) * share
-            learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
         assert isinstance(training.table, Table)
         limits = self._limits(training) if self._limited else None
         return Composition(
@@ -327,9 +331,9 @@ class RuleListClassifier(RuleClassifier):
             learner,
             pruning,
             training.scale,
-            telling(self.callback, self.verbose),
+            self._told(),
             None if limits is None or limits.none else limits,
-            _checked(start, training),
+            start,
         ).learn()
 
     @property
@@ -340,8 +344,12 @@ class RuleListClassifier(RuleClassifier):
     def _limits(self, training: TrainingData) -> Constraints:
         return Constraints.read(training.table, training.label_names, self.features, self.forbid, self.monotone)
 
-    def _learner(self, training: TrainingData, counting: Counting, negative: bool, label_conditions: bool) -> Learner:
+    def _learner(self, counting: Counting) -> Learner:
         grown = self.prune is None
+        # NumPy's own False is no False.
+        negative, label_conditions = (
+            grown and (given is None or bool(given)) for given in (self.negative, self.label_conditions)
+        )
         objective = Objective(
             get(self.measure),
             averaging=self.averaging,
@@ -358,11 +366,11 @@ class RuleListClassifier(RuleClassifier):
         separating = SeparateOptions(
             self.remaining,
             self.stop_threshold,
-            self.keep_covered,
+            bool(self.keep_covered),
             self.max_rules if grown else None,
             self.time_limit,
         )
-        return Learner(objective, growing, separating, Compute(self._threads(), self.kernels), counting)
+        return Learner(objective, growing, separating, self._compute(), counting)
 
 
 # Options of separate-and-conquer that a pruned list has no use for.
@@ -378,16 +386,6 @@ _GROWN_ONLY = (
     "stop_threshold",
     "keep_covered",
 )
-
-
-def _checked(start: RuleList | None, training: TrainingData) -> RuleList | None:
-    """Rules to go on from, if they are about this data."""
-    if start is not None:
-        assert isinstance(training.table, Table)
-        check_table(start, training.table)
-        if start.label_names != training.label_names:
-            raise OptionError("start: its labels are not those of the data, in the same order")
-    return start
 
 
 def _default(name: str) -> Any:

@@ -43,16 +43,12 @@ class GrowOptions:
     max_members: int = 0
 
     def __post_init__(self) -> None:
-        if self.beam_width < 1:
-            raise OptionError(f"beam_width must be at least 1, got {self.beam_width}")
         try:
             fine = exact_number(self.min_coverage) >= 0
         except ValueError:
             fine = False
         if not fine:
             raise OptionError(f"min_coverage must be a finite number of at least 0, got {self.min_coverage}")
-        if self.max_conditions is not None and self.max_conditions < 0:
-            raise OptionError(f"max_conditions must be None or at least 0, got {self.max_conditions}")
         if self.max_members != 0 and self.max_members < 2:
             raise OptionError(f"max_members must be 0 (no groups) or at least 2, got {self.max_members}")
 

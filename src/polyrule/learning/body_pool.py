@@ -18,7 +18,7 @@ from math import comb
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints, Words
-from polyrule.data.table import Feature, Table, row_blocks
+from polyrule.data.table import Feature, Table, packed_bits, row_blocks, unpacked_bits
 from polyrule.model.conditions import holds, said_shorter
 from polyrule.model.rule import (
     Condition,
@@ -59,7 +59,7 @@ class Pool:
         self._numbers: dict[Condition, int] = {}
         self._masks: list[Words] = []
         self._bodies: dict[frozenset[int], Body] = {frozenset(): ()}
-        self._packed: list[Words] = [packed_rows(np.ones(len(table), dtype=bool))]
+        self._packed: list[Words] = [packed_bits(np.ones(len(table), dtype=bool))]
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -94,7 +94,7 @@ class Pool:
             if isinstance(condition, GroupCondition) and condition.least == 1:
                 mask = np.bitwise_or.reduce([self._masks[self._number(member)] for member in condition.members])
             else:
-                mask = packed_rows(holds(condition, self._table))
+                mask = packed_bits(holds(condition, self._table))
             self._masks.append(mask)
             number = self._numbers[condition] = len(self._masks) - 1
         return number
@@ -119,24 +119,24 @@ class Covers:
     @classmethod
     def pack(cls, covers: Bools) -> Covers:
         """From an array of shape (bodies, examples)."""
-        return cls(packed_rows(covers), covers.shape[1])
+        return cls(packed_bits(covers), covers.shape[1])
 
     def __len__(self) -> int:
         return len(self._packed)
 
     def of(self, body: int) -> Bools:
         """Return the examples that a body covers."""
-        return self._unpacked(self._packed[body])
+        return unpacked_bits(self._packed[body], self._examples)
 
     def any_of(self, bodies: Sequence[int]) -> Bools:
         """Return the examples that one of the bodies covers."""
-        return self._unpacked(np.bitwise_or.reduce(self._packed[list(bodies)], axis=0, initial=0))
+        return unpacked_bits(np.bitwise_or.reduce(self._packed[list(bodies)], axis=0, initial=0), self._examples)
 
     def all_of(self, bodies: Sequence[int]) -> Bools:
         """Return the examples that all of the bodies cover."""
         if not len(bodies):
             return np.ones(self._examples, dtype=bool)
-        return self._unpacked(np.bitwise_and.reduce(self._packed[list(bodies)], axis=0))
+        return unpacked_bits(np.bitwise_and.reduce(self._packed[list(bodies)], axis=0), self._examples)
 
     def sums(self, rows: Bools, worth: Floats) -> Floats:
         """For each body, what the examples of `rows` that it covers are worth, shape (bodies, columns of worth).
@@ -145,7 +145,7 @@ class Covers:
         """
         if native is not None:
             found = np.empty((len(self), worth.shape[1]))
-            native.cover_sums(self._packed, packed_rows(rows), np.ascontiguousarray(worth), found, self._threads)
+            native.cover_sums(self._packed, packed_bits(rows), np.ascontiguousarray(worth), found, self._threads)
             return found
         return plain_sums(self, rows, worth)
 
@@ -156,10 +156,6 @@ class Covers:
     def key(self, body: int) -> bytes:
         """Return the same bytes for bodies that cover the same."""
         return bytes(self._packed[body].tobytes())
-
-    def _unpacked(self, words: Words) -> Bools:
-        little = words.astype("<u8", copy=False).view(np.uint8)
-        return np.unpackbits(little, count=self._examples, bitorder="little").view(bool)
 
 
 def counted_as(body: Body, features: Sequence[Feature]) -> int:
@@ -198,22 +194,15 @@ def words_of(table: Table, least: float) -> Iterator[Body]:
     """
     for number, feature in enumerate(table.features):
         lows, highs, counts = table.spans(number)
-        usual = int(np.argmax(counts)) if len(counts) > 1 else -1
-        others = int(counts.sum() - counts[usual])
-        if usual < 0 or not least <= others < counts[usual]:
+        if len(counts) < 2:
+            continue
+        usual = int(np.argmax(counts))
+        if not least <= counts.sum() - counts[usual] < counts[usual]:
             continue
         if feature.is_nominal and len(counts) == 2:
             yield (NominalCondition(number, int(lows[1 - usual])),)
         elif not feature.is_nominal and usual == 0:
             yield (NumericCondition(number, ">", float(highs[0] + lows[1]) / 2),)
-
-
-def packed_rows(rows: Bools) -> Words:
-    """Truth values as bits, 64 to a word, along the last axis."""
-    words = np.zeros((*rows.shape[:-1], -(-rows.shape[-1] // 64) * 8), dtype=np.uint8)
-    bits = np.packbits(rows, axis=-1, bitorder="little")
-    words[..., : bits.shape[-1]] = bits
-    return words.view("<u8").astype(np.uint64, copy=False)
 
 
 def plain_sums(covers: Covers, rows: Bools, worth: Floats) -> Floats:

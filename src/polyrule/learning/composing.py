@@ -85,8 +85,6 @@ class Composition:
     opinion: Matrix | None = None
     cut: float = 0.5
     real: Composition | None = None
-    _summed: tuple[Covers, Matrix, Matrix] | None = field(default=None, init=False, repr=False)
-    _masks: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
 
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
@@ -291,16 +289,13 @@ class Composition:
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
         taken, given = self.taken, self._started[1]
-        right, said = self._sums(covers)
         rules, levels = ([], self._first_levels) if before is None else before
         turns = 1 if squared is None or before is not None else _ROUNDS
         kept: tuple[int, Ints, Selection] | None = None
         for turn in range(turns):
             demanded = levels if floor is None else np.maximum(levels, floor)
-            slope, offset = gain_line(squared, demanded)
-            gains = self.gains(targets, demanded)
-            alone, widest = slope * right - offset * said, self.pruning.max_head_size
-            selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
+            gains, widest = self.gains(targets, demanded), self.pruning.max_head_size
+            selection = Selection(covers, lengths, gains, costs, taken, allowed, widest)
             for rule in rules:
                 selection.add(rule)
             for _ in range(_SWEEPS if before is None else 1):
@@ -321,26 +316,10 @@ class Composition:
         prices = [costs.rule, costs.condition, costs.literal]
         return selection.ordered(), {"levels": levels.tolist(), "costs": prices, "targets": digest_of(targets)}
 
-    def _sums(self, covers: Covers) -> tuple[Matrix, Matrix]:
-        """For each body, the targets of the cells that it may set, and their weight; the last answer is kept.
-
-        Gains are a straight line in the targets, so that bodies are summed up once for all levels.
-        """
-        if self._summed is None or self._summed[0] is not covers:
-            free, every = self.known & ~self.taken, self.weights[:, None].astype(np.float64)
-            all_rows = np.ones(len(free), dtype=bool)
-            right = covers.sums(all_rows, np.where(free, every * self.targets, 0.0))
-            said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
-            self._summed = covers, right, np.broadcast_to(said, right.shape)
-        return self._summed[1:]
-
     def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, levels: Ints) -> Selection:
         """Return an empty selection for some labels only, each chosen for a value of its own."""
         costs, gains = self._costs(self.targets), self.gains(self.targets, levels, labels)
-        slope, offset = gain_line(self.pruning.beta_squared, levels)
-        right, said = self._sums(covers)
-        alone = slope * right[:, labels] - offset * said[:, labels]
-        return Selection(covers, lengths, gains, costs, self.taken[:, labels], allowed[:, labels], alone=alone)
+        return Selection(covers, lengths, gains, costs, self.taken[:, labels], allowed[:, labels])
 
     def settled(self, rules: Rules, levels: Ints) -> Rules:
         """Return rules without what does not earn its price, the rule that adds most first."""
@@ -359,11 +338,10 @@ class Composition:
 
     def covered(self, body: Body) -> Bools:
         """Which examples a body covers."""
-        if body not in self._masks:
-            self._masks[body] = np.ones(len(self.table), dtype=bool)
-            for condition in body:
-                self._masks[body] &= holds(condition, self.table)
-        return self._masks[body]
+        covered = np.ones(len(self.table), dtype=bool)
+        for condition in body:
+            covered &= holds(condition, self.table)
+        return covered
 
     @cached_property
     def taken(self) -> Bools:

@@ -8,7 +8,7 @@ list for other labels, so such lists have no stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -20,6 +20,7 @@ from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError, did_you_mean
+from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
 from polyrule.learning.separate import Learner, Learning, Reason, Training
@@ -69,7 +70,7 @@ class Constraints:
         directions = {}
         for name, direction in (monotone or {}).items():
             feature = _position(names, name, "monotone", "feature")
-            if direction not in _DIRECTIONS:
+            if not isinstance(direction, Hashable) or direction not in _DIRECTIONS:
                 raise OptionError(f"monotone: {name!r} must go 'up' or 'down', got {direction!r}")
             if table.features[feature].is_nominal:
                 raise OptionError(f"monotone: {name!r} is nominal, so it goes neither up nor down")
@@ -111,12 +112,14 @@ class Constraints:
 def _listed(names: Any, what: str) -> Sequence[str]:
     if isinstance(names, str):
         raise OptionError(f"{what} must hold lists of names, not one text: {names!r}")
+    if not isinstance(names, Iterable):
+        raise OptionError(f"{what} must hold lists of names, got {names!r}")
     return list(names)
 
 
 def _position(names: Sequence[str], name: str, option: str, what: str) -> int:
     if name not in names:
-        raise OptionError(f"{option}: there is no {what} {name!r}{did_you_mean(name, names)}")
+        raise OptionError(f"{option}: there is no {what} {name!r}{did_you_mean(str(name), names)}")
     return list(names).index(name)
 
 
@@ -205,10 +208,10 @@ class Steps:
 def _thresholds(column: Floats) -> list[float]:
     """Midpoints between neighbouring values; evenly chosen ones where there are too many."""
     values = np.unique(column[~np.isnan(column)])
-    middles = values[:-1] / 2 + values[1:] / 2
-    if len(middles) > MOST_STEPS:
-        middles = middles[np.linspace(0, len(middles) - 1, MOST_STEPS).astype(np.int64)]
-    return [float(middle) for middle in middles]
+    places = np.arange(len(values) - 1)
+    if len(places) > MOST_STEPS:
+        places = places[np.linspace(0, len(places) - 1, MOST_STEPS).astype(np.int64)]
+    return [midpoint(float(values[place]), float(values[place + 1])) for place in places]
 
 
 def _commit(engine: Engine, start: RuleList, table: Table, labels: list[int]) -> None:

@@ -23,7 +23,6 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
-from polyrule.errors import OptionError
 from polyrule.kernels.cuts import midpoint
 from polyrule.model.conditions import chosen, tidy, without_implied_dates
 from polyrule.model.rule import (
@@ -167,15 +166,6 @@ def _missing(table: Table) -> list[Derived]:
         if not missing.all():
             found.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
     return list(found.values())
-
-
-KINDS = ("short", "midpoint")
-
-
-def check_kind(kind: str) -> None:
-    """Refuse what is no way to write thresholds."""
-    if kind not in KINDS:
-        raise OptionError(f"thresholds must be 'short' or 'midpoint', got {kind!r}")
 
 
 def short_between(low: float, high: float) -> float:

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from hashlib import blake2b
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -148,14 +147,6 @@ class Pruning:
 
     def __post_init__(self) -> None:
         _ = self.beta_squared  # refuses what is no such measure
-        for name in ("max_rules", "max_head_size"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 1:
-                raise OptionError(f"{name} must be None or at least 1, got {limit}")
-        if not 0 <= self.simplicity < inf:
-            raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
-        if not 0 <= self.min_precision <= 1:
-            raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")
 
     @property
     def beta_squared(self) -> Fraction | None:
@@ -215,8 +206,6 @@ class Selection:
         Which label may stand in the head over which body.
     widest : int, optional
         Most labels of a head.
-    alone : ndarray of float64, shape (bodies, labels), optional
-        What the cells that each body covers add together; summed up where None.
     """
 
     def __init__(
@@ -228,7 +217,6 @@ class Selection:
         taken: Bools,
         allowed: Bools | None = None,
         widest: int | None = None,
-        alone: Matrix | None = None,
     ) -> None:
         # Most is asked label by label, so each label's numbers lie side by side.
         self.covers, self.costs = covers, costs
@@ -237,10 +225,8 @@ class Selection:
         self.gains = np.asfortranarray(np.where(taken, 0.0, gains))
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        if alone is None:
-            alone = covers.sums(np.ones(len(gains), dtype=bool), self.gains)
-        self.alone = np.asfortranarray(alone)
-        self._laid: dict[int, tuple[frozenset[tuple[int, bool]], list[int]]] = {}
+        #: what the cells that each body covers add together
+        self.alone = np.asfortranarray(covers.sums(np.ones(len(gains), dtype=bool), self.gains))
         self.scores = self.alone.copy(order="F")
         self.worth = np.maximum(self._surplus(), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
@@ -325,19 +311,9 @@ class Selection:
         """
         changed, heads = False, self._heads()
         for label in range(self.gains.shape[1]):
-            worth = self.alone[:, label]
-            hopeful = self._most[label] > 0 or any(
-                worth[body] > self.costs.literal or label in labels for body, labels in heads.items()
-            )
-            if hopeful and self._relearn(label, heads, most):
+            if self._relearn(label, heads, most):
                 changed, heads = True, self._heads()
         return changed
-
-    @cached_property
-    def _most(self) -> Floats:
-        """The most that each label alone could earn over a body of its own."""
-        prices = self.price + self.costs.literal
-        return np.asarray((self.alone - prices[:, None]).max(axis=0, initial=-1.0))
 
     def _heads(self) -> dict[int, set[int]]:
         """The labels that stand over each body."""
@@ -350,13 +326,10 @@ class Selection:
         old = [body for body, labels in heads.items() if label in labels]
         others = ((body, len(labels) - (label in labels)) for body, labels in heads.items())
         shared = {body: size >= self.widest for body, size in others if size}
-        known = frozenset(shared.items())
-        if label not in self._laid or self._laid[label][0] != known:
-            self._laid[label] = known, self.bodies_for(label, self._prices(label, shared))
-        new = self._laid[label][1]
+        prices = self._prices(label, shared)
+        new = self.bodies_for(label, prices)
         if set(new) == set(old):
             return False
-        prices = self._prices(label, shared)
         before, after = self._worth(label, old, prices), self._worth(label, new, prices)
         rules = len(shared) + len(set(new) - set(shared))
         if after <= before or (most is not None and rules > max(most, len(self.rules))):
@@ -394,7 +367,7 @@ class Selection:
         """Cover the examples that one label should have, greedily, and drop what turns out not to be needed."""
         worth, scores = self.gains[:, label].copy(), self.alone[:, label].copy()
         found: list[int] = []
-        while True:
+        while len(self.covers):
             best = int(np.argmax(scores - prices))
             if not scores[best] > prices[best]:
                 break

@@ -22,7 +22,6 @@ from polyrule.arrays import Ints
 from polyrule.data.examples import unscaled
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
 from polyrule.heads.search import check_search
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions, Outcome, OutOfTime
 from polyrule.kernels.native import make_engine
@@ -67,16 +66,6 @@ class SeparateOptions:
     max_rules: int | None = None
     time_limit: float | None = None
     all_stay: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.remaining <= 1:
-            raise OptionError(f"remaining must be a share between 0 and 1, got {self.remaining}")
-        if self.stop_threshold is not None and not 0 <= self.stop_threshold <= 1:
-            raise OptionError(f"stop_threshold must be None or a share between 0 and 1, got {self.stop_threshold}")
-        if self.max_rules is not None and self.max_rules < 1:
-            raise OptionError(f"max_rules must be None or at least 1, got {self.max_rules}")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise OptionError(f"time_limit must be None or a positive number of seconds, got {self.time_limit}")
 
 
 @dataclass(slots=True)
@@ -186,20 +175,22 @@ class Learning:
             return self.decided / (total * self.labels)
         return (self.target[0] + self.decided / total) / self.labels
 
+    def _tell(self, engine: Engine, total: int, *rule: Any) -> bool:
+        """Tell the callback about a rule that is learned or searched; whether it wants no more."""
+        if self.callback is None:
+            return False
+        remaining, done = engine.remaining / total, self._done(total)
+        return self.callback(Progress(len(self.rules), remaining, done, self.clock.elapsed, *rule)) is True
+
     def _report(self, engine: Engine, total: int, bodies: int, best: float | None) -> None:
         """Tell the callback about the rule that is being searched."""
-        assert self.callback is not None
-        remaining, done = engine.remaining / total, self._done(total)
-        if self.callback(Progress(len(self.rules), remaining, done, self.clock.elapsed, None, bodies, best)) is True:
+        if self._tell(engine, total, None, bodies, best):
             raise _Ended
 
     def _told_to_end(self, engine: Engine, total: int) -> bool:
-        if self.callback is not None:
-            remaining, done = engine.remaining / total, self._done(total)
-            progress = Progress(len(self.rules), remaining, done, self.clock.elapsed, self.rules[-1])
-            if self.callback(progress) is True:
-                self.reason = "callback"
-                return True
+        if self._tell(engine, total, self.rules[-1]):
+            self.reason = "callback"
+            return True
         if self.options.max_rules is not None and len(self.rules) >= self.options.max_rules:
             self.reason = "max_rules"
             return True

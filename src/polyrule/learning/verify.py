@@ -105,8 +105,9 @@ def _replayed(model: RuleList, training: _Training) -> Verification:
         return Verification(0, 0, 0, (), unchecked=(why,))
     findings: list[Finding] = []
     certified = searched = 0
+    recounted = "recounted" in model.info
     for step in training.replay(model):
-        findings += step.compare()
+        findings += [*(() if recounted else step.compare_counts()), *step.compare()]
         if step.rule.origin != "learned" or not training.multi:
             continue
         if step.rule.certificate is not None:
@@ -115,8 +116,11 @@ def _replayed(model: RuleList, training: _Training) -> Verification:
         else:
             searched += 1
             findings += step.search_again()
-    findings += training.compare_rest(model, [training.left[label] for label in range(len(model.label_names))])
-    return Verification(len(model), certified, searched, tuple(findings))
+    if recounted:
+        findings += training.compare_run(model)
+    else:
+        findings += training.compare_rest(model, [training.left[label] for label in range(len(model.label_names))])
+    return Verification(len(model), certified, searched, tuple(findings), unchecked=training.elsewhere)
 
 
 def _check_measure(model: RuleList, training: _Training) -> tuple[str, list[Finding]]:
@@ -187,7 +191,7 @@ class _Step:
     def local_head(self) -> tuple[tuple[int, int], ...]:
         return tuple(map(self.part.local, self.rule.head))
 
-    def compare(self) -> Iterator[Finding]:
+    def compare_counts(self) -> Iterator[Finding]:
         counts, scale = self.world.counts, self.scale
         head = tuple(
             replace(literal, tp=unscaled(int(counts.tp[cell]), scale), fp=unscaled(int(counts.fp[cell]), scale))
@@ -195,6 +199,8 @@ class _Step:
         )
         coverage = unscaled(int(self.world.weights[self.world.covered].sum()), scale)
         yield from compare_counts(self.number, self.rule, replace(self.rule, head=head, coverage=coverage), self.names)
+
+    def compare(self) -> Iterator[Finding]:
         if self.rule.value is not None:
             worth = evaluate(self.world, self.objective, self.local_head)
             if worth != self.rule.value:
@@ -244,6 +250,7 @@ class _Training:
     learner: str
     options: dict[str, Any]
     names: tuple[str, ...]
+    elsewhere: tuple[str, ...]  # why counts are not compared, where they are those on other data
     left: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
@@ -257,7 +264,9 @@ class _Training:
             raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
         table, truth, weights, scale = examples_of(data)
         name = fingerprint(table, truth, weights)
-        return cls(table, dense_labels(truth), weights, scale, name, learner, options, model.label_names)
+        counted = model.info.get("recounted", data.name)
+        elsewhere = () if counted == data.name else (f"the counts, because they are those on {counted}",)
+        return cls(table, dense_labels(truth), weights, scale, name, learner, options, model.label_names, elsewhere)
 
     @property
     def multi(self) -> bool:
@@ -281,19 +290,26 @@ class _Training:
     def check_pruned(self, model: RuleList) -> Verification:
         """Check a list whose rules were chosen for the list as a whole: its counts, and what each rule adds."""
         earned, kept = self.earnings(model), kept_rules(model)
-        counts = list_counts(model, self.table, self.truth, self.weights)
-        found = with_counts(model, counts, partial(unscaled, scale=self.scale))
         findings = [] if isinstance(earned, str) else list(earned.check())
+        findings += self.compare_run(model, kept)
         for number, rule in list(enumerate(model.rules))[kept:]:
-            findings += compare_counts(number, rule, found.rules[number], self.names)
             if rule.stop and rule.origin == "learned":
                 findings.append(Finding(number, "the stop", "True", "False"))
-        findings += self.compare_rest(model, found.default_counts)
         if isinstance(earned, str):
             why = f"what each rule adds, because {earned}"
-            return Verification(len(model), 0, 0, tuple(findings), unchecked=(why,))
+            return Verification(len(model), 0, 0, tuple(findings), unchecked=(why, *self.elsewhere))
         proofs = sum(rule.certificate is not None for rule in model.rules)
-        return Verification(len(model), proofs, len(model) - proofs, tuple(findings))
+        return Verification(len(model), proofs, len(model) - proofs, tuple(findings), unchecked=self.elsewhere)
+
+    def compare_run(self, model: RuleList, after: int = 0) -> Iterator[Finding]:
+        """Compare what is stated with the counts of the list as it predicts, from the rule on that `after` says."""
+        if self.elsewhere:
+            return
+        counts = list_counts(model, self.table, self.truth, self.weights)
+        found = with_counts(model, counts, partial(unscaled, scale=self.scale))
+        for number, rule in list(enumerate(model.rules))[after:]:
+            yield from compare_counts(number, rule, found.rules[number], self.names)
+        yield from self.compare_rest(model, found.default_counts)
 
     def replay(self, model: RuleList) -> Iterator[_Step]:
         numbered = list(enumerate(model.rules))

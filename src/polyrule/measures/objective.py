@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, log
+from numbers import Integral
 from typing import Any, ClassVar
 
 from polyrule.errors import OptionError
@@ -332,8 +333,9 @@ class Objective:
         ):
             if given not in known:
                 raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-        for name, limit in (("max_head_size", self.max_head_size), ("effort", self.effort)):
-            if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 1):
+        for name in ("max_head_size", "effort"):
+            limit: Any = getattr(self, name)
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1):
                 raise OptionError(f"{name} must be None or a whole number of at least 1, got {limit!r}")
         if self.effort is not None and self.search != "auto":
             raise OptionError(f"effort is for search='auto', not for search={self.search!r}")

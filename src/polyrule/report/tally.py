@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Words
-from polyrule.data.table import Table
+from polyrule.arrays import Bytes, Floats, Ints, Words
+from polyrule.data.table import Table, packed_bits, unpacked_bits
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -31,8 +31,8 @@ class Covers:
 
     def __init__(self, table: Table, truth: Bytes) -> None:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]
-        self.every = pack(np.ones(self.rows, dtype=bool))
-        self.present, self.absent = pack(truth.T == 1), pack(truth.T == 0)
+        self.every = packed_bits(np.ones(self.rows, dtype=bool))
+        self.present, self.absent = packed_bits(truth.T == 1), packed_bits(truth.T == 0)
         self._asked: dict[FeatureCondition, Words] = {}
         self.decided: dict[Any, Words] = {}  # of labels of an ensemble, by all that decides one
 
@@ -47,7 +47,7 @@ class Covers:
             return self._group(condition)
         kept = self._asked.pop(condition, None)
         if kept is None:
-            kept = pack(holds(condition, self.table))
+            kept = packed_bits(holds(condition, self.table))
         self._asked[condition] = kept  # asked last, forgotten last
         if len(self._asked) > MOST_KEPT:
             del self._asked[next(iter(self._asked))]
@@ -95,7 +95,7 @@ class Tally:
     @property
     def labels(self) -> Bytes:
         """The predictions as a matrix, shape (examples, labels)."""
-        return np.ascontiguousarray(unpack(self.predicted, self.covers_of.rows).T).astype(np.uint8)
+        return np.ascontiguousarray(unpacked_bits(self.predicted, self.covers_of.rows).T).astype(np.uint8)
 
     @cached_property
     def per_label(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
             )
     if model.decision.uses_sets:
         sums = np.stack([_sums(model, label, fired, part) for label in range(part.labels)], axis=1)
-        predicted = pack(model.decision.labels(sums, model.unit).T == 1)
+        predicted = packed_bits(model.decision.labels(sums, model.unit).T == 1)
     else:
         predicted = np.stack([_decided(model, label, fired, part) for label in range(part.labels)])
     return Tally(part, predicted, np.zeros_like(predicted), fired, covers, covers, right, wrong)
@@ -195,7 +195,7 @@ def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers)
     for rule, words in zip(model.rules, fired, strict=True):
         for entry in rule.head:
             if entry.label == label:
-                np.add(sums, entry.weight, out=sums, where=unpack(words, part.rows))
+                np.add(sums, entry.weight, out=sums, where=unpacked_bits(words, part.rows))
     return sums
 
 
@@ -205,7 +205,7 @@ def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Cove
     weighed = tuple((r.body, entry.weight) for r in model.rules for entry in r.head if entry.label == label)
     key = model.intercepts[label], cut, weighed
     kept = part.decided.pop(key, None)
-    part.decided[key] = kept if kept is not None else pack(_sums(model, label, fired, part) >= cut)
+    part.decided[key] = kept if kept is not None else packed_bits(_sums(model, label, fired, part) >= cut)
     if len(part.decided) > MOST_KEPT:
         del part.decided[next(iter(part.decided))]
     return part.decided[key]
@@ -214,7 +214,7 @@ def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Cove
 def tally_labels(labels: Bytes, part: Covers) -> Tally:
     """Return the account of a model of which only the labels are known."""
     unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    return Tally(part, pack(labels.T == 1), unset, [], none, none, none, none)
+    return Tally(part, packed_bits(labels.T == 1), unset, [], none, none, none, none)
 
 
 def _share(top: int, bottom: int) -> float:
@@ -223,28 +223,6 @@ def _share(top: int, bottom: int) -> float:
 
 def _shares(top: Ints, bottom: Ints) -> Any:
     return np.divide(top, bottom, out=np.zeros(len(top)), where=bottom > 0)
-
-
-def pack(mask: Any) -> Words:
-    """Return a mask, or one per row of a matrix, as words; bits behind the end are 0.
-
-    Examples
-    --------
-    >>> count(pack(np.array([True, False, True])))
-    2
-    >>> unpack(pack(np.array([True, False, True])), 3)
-    array([ True, False,  True])
-    """
-    packed = np.packbits(np.ascontiguousarray(mask, dtype=bool), axis=-1, bitorder="little")
-    missing = -packed.shape[-1] % 8
-    if missing:
-        packed = np.concatenate([packed, np.zeros((*packed.shape[:-1], missing), dtype=np.uint8)], axis=-1)
-    return np.ascontiguousarray(packed).view(np.uint64)
-
-
-def unpack(words: Words, rows: int) -> Bools:
-    """Return the mask, or matrix of masks, that was packed."""
-    return np.unpackbits(words.view(np.uint8), axis=-1, count=rows, bitorder="little").astype(bool)
 
 
 def union(rows: Words) -> Words:
@@ -266,7 +244,7 @@ def counts(words: Words) -> Ints:
 
 def first(words: Words, rows: int, start: int, most: int) -> tuple[list[int], int]:
     """Return at most `most` set positions after the first `start` ones, and how many there are in all."""
-    places = np.flatnonzero(unpack(words, rows))
+    places = np.flatnonzero(unpacked_bits(words, rows))
     return places[start : start + most].tolist(), len(places)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
-from polyrule.data.table import Feature, Table, looked_up
+from polyrule.data.table import Feature, Table, looked_up, unpacked_bits
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
 from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
@@ -138,7 +138,7 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     weights = np.ones(rows, dtype=np.int64)
     for own, block in _placed(packed):
         codes[:, own] = block.codes
-        truth[own] = unpacked_labels(block.truth, labels)
+        truth[own] = unpacked_bits(block.truth, labels)
         if block.weights is not None:
             weights[own] = block.weights
     return CodedTable(codes.T, packed.features, packed.bins), truth, weights
@@ -150,16 +150,6 @@ def _placed(packed: Packed) -> Iterator[tuple[slice, Block]]:
     for block in packed.blocks:
         yield slice(start, start + len(block)), block
         start += len(block)
-
-
-def unpacked_labels(words: Words, labels: int) -> Bytes:
-    """Labels as a 0/1 matrix, from words of 64.
-
-    >>> unpacked_labels(np.array([[5]], dtype=np.uint64), 3).tolist()
-    [[1, 0, 1]]
-    """
-    little = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
-    return np.unpackbits(little, axis=1, count=labels, bitorder="little")
 
 
 def unpack_values(packed: Packed) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyrule.arrays import Array, Floats, Ints, Words
 from polyrule.data.labels import dense_labels, require_known
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, packed_bits, row_blocks
 from polyrule.errors import DataError
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
@@ -178,11 +178,7 @@ def label_words(truth: Any) -> Words:
     """
     require_known(truth, "a store")
     rows, labels = truth.shape
-    packed = np.zeros((rows, word_count(labels) * 8), dtype=np.uint8)
-    step = max(1, (1 << 24) // max(1, labels))
-    for start in range(0, rows, step):
-        part = truth[start : start + step]
-        dense = dense_labels(part)
-        bits = np.packbits(dense, axis=1, bitorder="little")
-        packed[start : start + len(dense), : bits.shape[1]] = bits
-    return packed.view("<u8").astype(np.uint64, copy=False)
+    words = np.empty((rows, word_count(labels)), dtype=np.uint64)
+    for some in row_blocks(rows, labels, 1 << 24):
+        words[some] = packed_bits(dense_labels(truth[some]))
+    return words

@@ -14,9 +14,9 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Ints, Words
 from polyrule.data.examples import content_hashes
-from polyrule.data.table import Table
+from polyrule.data.table import Table, unpacked_bits
 from polyrule.store.bins import Bins
-from polyrule.store.coded_table import CodedTable, unpacked_labels
+from polyrule.store.coded_table import CodedTable
 from polyrule.store.packed import Block, Packed
 
 #: Some rows as learners see them: features, labels, weights.
@@ -81,7 +81,7 @@ def pieces_of(block: Block, features: Any, bins: tuple[Bins, ...], labels: int) 
         rows = slice(first, first + size)
         table = CodedTable(block.codes[:, rows].T, features, bins)
         weights = np.ones(len(table), dtype=np.int64) if block.weights is None else block.weights[rows]
-        yield table, unpacked_labels(block.truth[rows], labels), weights
+        yield table, unpacked_bits(block.truth[rows], labels).view(np.uint8), weights
 
 
 def summed(packed: Packed, ask: Callable[[Examples], Ints], threads: int = 1) -> Ints:

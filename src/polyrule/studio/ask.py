@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Words
-from polyrule.data.table import Table
+from polyrule.data.table import Table, unpacked_bits
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
 from polyrule.learning.readable import shorten
@@ -22,7 +22,7 @@ from polyrule.model.conditions import tidy
 from polyrule.model.rule import Condition, Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
-from polyrule.report.tally import count, unpack
+from polyrule.report.tally import count
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, text_of
 from polyrule.studio.workbench import Workbench
@@ -97,8 +97,8 @@ def _targets(bench: Workbench, model: Any, rows: Words, label: int | None, value
 def _bodies(bench: Workbench, target: Target) -> Iterator[tuple[Condition, ...]]:
     """Bodies that hold on the rows of a target and not where the label has the other value."""
     part = bench.parts[0].covers
-    wanted = unpack(target.rows, part.rows)
-    against = unpack((part.absent if target.value else part.present)[target.label], part.rows)
+    wanted = unpacked_bits(target.rows, part.rows)
+    against = unpacked_bits((part.absent if target.value else part.present)[target.label], part.rows)
     chosen = np.concatenate([thinned(np.flatnonzero(side), MOST_SEARCHED // 2) for side in (wanted, against)])
     if not len(chosen):
         return
@@ -128,13 +128,13 @@ def _rule(bench: Workbench, model: Any, target: Target, body: tuple[Condition, .
     if isinstance(model, RuleList):
         return Rule((Literal(target.label, target.value),), body, origin="hand")
     part, run = bench.parts[0].covers, bench.tallies(model)[0]
-    rows = np.flatnonzero(unpack(part.body(body), part.rows))
-    truth, absent = (unpack(side[target.label], part.rows)[rows] for side in (part.present, part.absent))
+    rows = np.flatnonzero(unpacked_bits(part.body(body), part.rows))
+    truth, absent = (unpacked_bits(side[target.label], part.rows)[rows] for side in (part.present, part.absent))
     known, cut = truth | absent, _cut(model, target.label)
     sums = np.full(len(rows), model.intercepts[target.label], dtype=np.float64)
     for rule, fired in zip(model.rules, run.fired, strict=True):
         weight = sum(entry.weight for entry in rule.head if entry.label == target.label)
-        sums += weight * unpack(fired, part.rows)[rows] if weight else 0.0
+        sums += weight * unpacked_bits(fired, part.rows)[rows] if weight else 0.0
     steps = (1 if target.value else -1) * np.arange(1, MOST_POINTS + 1) * (1.0 if model.is_scorecard else 0.5)
     right = [int((((sums + weight >= cut) == truth) & known).sum()) for weight in steps]
     best = int(np.argmax(right))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyrule.arrays import Words
+from polyrule.data.table import packed_bits
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy
@@ -29,7 +30,6 @@ from polyrule.model.rule import (
     NumericCondition,
 )
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.report.tally import pack
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.steps import apply, read_step, said, text_of
@@ -131,7 +131,7 @@ class Questions:
         if members["rows"].value is not None:
             mask = np.zeros(len(bench.parts[at]), dtype=bool)
             mask[[item.whole(0, len(mask) - 1) for item in members["rows"]]] = True
-            return members, at, pack(mask)
+            return members, at, packed_bits(mask)
         label, rule = (members[name].maybe(lambda n: n.whole(0, 10**6)) for name in ("label", "rule"))
         kind = members["filter"].maybe(Node.text) or "all"
         return members, at, bench.select(self._project.model, at, kind, label, rule)

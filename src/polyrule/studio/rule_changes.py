@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Floats, Words
+from polyrule.data.table import unpacked_bits
 from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
 from polyrule.model.printing import Formatter
@@ -21,7 +22,7 @@ from polyrule.model.rule import (
     NumericCondition,
 )
 from polyrule.report.model_summary import signed_rule
-from polyrule.report.tally import Covers, unpack
+from polyrule.report.tally import Covers
 from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, rule_at, text_of
@@ -78,7 +79,7 @@ def _sharper(bench: Workbench, model: Any, index: int) -> list[FeatureCondition]
     gain = np.zeros(part.rows)
     fired = run.fired[index]
     for _, agree, differ in _sides(part, rule):
-        gain += unpack(fired & agree, part.rows).astype(float) - unpack(fired & differ, part.rows)
+        gain += unpacked_bits(fired & agree, part.rows).astype(float) - unpacked_bits(fired & differ, part.rows)
     found = _best(bench, gain, fired, beats_all=True)
     return [condition for condition in found if condition not in rule.body]
 
@@ -100,8 +101,8 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
         gain = np.zeros(part.rows)
         for label, agree, differ in _sides(part, rule):
             wrong = run.wrong_cells[label]
-            gain += unpack(beside & wrong & agree, part.rows).astype(float)
-            gain -= unpack(beside & ~wrong & differ, part.rows)
+            gain += unpacked_bits(beside & wrong & agree, part.rows).astype(float)
+            gain -= unpacked_bits(beside & ~wrong & differ, part.rows)
         members = condition.members if isinstance(condition, GroupCondition) else (condition,)
         name = condition.name if isinstance(condition, GroupCondition) else ""
         for other in _best(bench, gain, beside, beats_all=False)[: MOST_TRIED // len(rule.body)]:
@@ -121,7 +122,7 @@ def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
 def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[FeatureCondition]:
     """The conditions that gain most on some examples: anything, or more than all of them do together."""
     part = bench.parts[0]
-    rows = thinned(np.flatnonzero(unpack(on, len(part))), MOST_SEARCHED // 2)
+    rows = thinned(np.flatnonzero(unpacked_bits(on, len(part))), MOST_SEARCHED // 2)
     table = part.table[rows]
     gain = gain[rows]
     found: list[Found] = []

@@ -1,0 +1,69 @@
+"""Parameters that make no sense are refused in one sentence that names them, by all estimators alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+from polyrule.errors import OptionError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = (X[:, :2] + RNG.normal(size=(60, 2)) / 5 > 0).astype(int)
+EVERY = {
+    "list": RuleListClassifier,
+    "grown": RuleListClassifier.paper,
+    "relevance": BinaryRelevanceRuleClassifier,
+    "ensemble": RuleEnsembleClassifier,
+}
+SHARED = ["beam_width", "max_conditions", "time_limit", "n_jobs", "max_bins", "callback", "kernels"]
+OWN = {
+    "list": ["max_members", "max_rules", "max_head_size", "simplicity", "min_precision", "max_samples"],
+    "grown": ["max_members", "max_rules", "max_head_size", "remaining", "stop_threshold", "effort"],
+    "relevance": [],
+    "ensemble": ["max_rules", "max_members", "labels_per_head", "label_cost", "ridge", "points", "max_samples"],
+}
+
+
+@pytest.mark.parametrize("value", ["x", "5", float("nan"), [1], {}, -7.5])
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, own in OWN.items() for name in [*SHARED, *own]])
+def test_every_number_is_checked(kind: str, name: str, value: Any) -> None:
+    with pytest.raises(OptionError, match=rf"^{name} must be "):
+        EVERY[kind](**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"forbid": 5}, "forbid must hold lists of names, got 5"),
+        ({"forbid": [0]}, "forbid: there is no feature 0; did you mean 'x0'?"),
+        ({"features": {"y0": None}}, "features must hold lists of names, got None"),
+        ({"features": {0: ["x0"]}}, "features: there is no label 0; did you mean 'y0'?"),
+        ({"monotone": {"x0": ["up"]}}, r"monotone: 'x0' must go 'up' or 'down', got \['up'\]"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
+def test_names_of_anything_are_checked(kind: str, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(OptionError, match=told):
+        EVERY[kind](**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
+def test_going_on_takes_a_model_of_the_same_kind(kind: str) -> None:
+    for other in (None if kind == "ensemble" else "ensemble", "list" if kind == "ensemble" else None):
+        start: Any = "model.json" if other is None else EVERY[other](teacher=None).fit(X, Y).model_
+        with pytest.raises(OptionError, match=f"start must be a Rule.*, not {type(start).__name__}"):
+            EVERY[kind]().fit(X, Y, start=start)
+
+
+@pytest.mark.parametrize("name", ["negative", "label_conditions"])
+def test_truth_values_of_numpy_are_truth_values(name: str) -> None:
+    """A grid over an array gives NumPy's own; its False was taken for a yes."""
+    either = (X[:, 0] > 0.5) | (X[:, 1] > 0.5)
+    Y = np.column_stack([either, either & (np.arange(60) % 5 > 0)])
+    plain, other = (RuleListClassifier.paper(**{name: no}).fit(X, Y).model_ for no in (False, np.False_))
+    assert str(plain) == str(other) != str(RuleListClassifier.paper().fit(X, Y).model_)
+    RuleListClassifier(teacher=None, **{name: np.False_}).fit(X, Y)
