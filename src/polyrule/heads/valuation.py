@@ -51,7 +51,7 @@ class Valuation(ABC):
 
     def tp(self, head: Head) -> int:
         """Return the true positives summed over the head."""
-        return sum(int(self.world.counts.tp[label, value]) for label, value in head)
+        return self.world.tp(head)
 
 
 class MicroValuation(Valuation):

@@ -27,6 +27,7 @@ from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.association import round_average
 from polyrule.measures.base import SubsetAccuracy
+from polyrule.measures.definition import KINDS, LabelCounts, weights_by_truth
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.ratio import exact_number
 from polyrule.model.bodies import AT_MOST, CATEGORY, LABEL
@@ -162,11 +163,12 @@ class NativeEngine:
 
     def _bound(self, found: Candidate, objective: Objective) -> Fraction | None:
         """Return what no head of a body is worth more than; None if its head is the best."""
-        counts = np.array(self._engine.label_counts(found.cover), dtype=np.int64)
-        allowed = np.ones((len(counts), 2), dtype=bool)
+        kinds = np.array(self._engine.label_counts(found.cover), dtype=np.int64)
+        covered, all_rows = kinds[:, :KINDS], kinds[:, KINDS:]
+        allowed = np.ones((len(kinds), 2), dtype=bool)
         allowed[:, 0] = self.objective.negative
-        unset, covered, total = counts[:, :2], counts[:, :2] + counts[:, 2:4], counts[:, 4:6] + counts[:, 6:]
-        world = World.from_counts(unset, covered, total, self.remaining, without_tested(allowed, found.body))
+        counts = LabelCounts.of(covered, weights_by_truth(all_rows))
+        world = World.from_counts(counts, self.remaining, without_tested(allowed, found.body))
         return bound_heads(world, objective, found.value)
 
     def grow_single(self) -> Candidate | None:
@@ -374,12 +376,12 @@ def make_engine(
         if kernels == "native" and unknown_subset:
             raise OptionError("kernels='native' cannot learn subset accuracy from unknown labels; leave it out")
     if kernels == "reference" or unknown_subset:
-        return ReferenceEngine(table, truth, weights, objective, options, threads)
+        return ReferenceEngine(table, truth, weights, objective, options)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
         lender = like if isinstance(like, NativeEngine) else None
         return NativeEngine(table, truth, weights, objective, options, threads, like=lender)
     logger.info("%s has no compiled search; growing rules with the NumPy kernels", objective)
-    return ReferenceEngine(table, truth, weights, objective, options, threads)
+    return ReferenceEngine(table, truth, weights, objective, options)
 
 
 def _check_unknown(objective: Objective) -> None:
