@@ -125,6 +125,7 @@ def test_coefficients_become_coprime_integers():
     [
         (((0, 1, 0, 0), (0, 1, 1, 0, 0)), "needs five coefficients"),
         (("01000", (0, 1, 1, 0, 0)), "needs five coefficients"),
+        ((5, (0, 1, 1, 0, 0)), "needs five coefficients"),
         (((0, math.nan, 0, 0, 0), (0, 1, 1, 0, 0)), "not a finite number"),
         (((0, "one", 0, 0, 0), (0, 1, 1, 0, 0)), "'one' in the numerator"),
         (((0, "1/0", 0, 0, 0), (0, 1, 1, 0, 0)), "not a finite number"),

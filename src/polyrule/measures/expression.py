@@ -116,14 +116,8 @@ class ExpressionMeasure(Measure):
             found = np.broadcast_to(evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
         return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ExpressionMeasure) and (self.name, self.root) == (other.name, other.root)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.root))
-
-    def __repr__(self) -> str:
-        return f"ExpressionMeasure({self.name!r})"
+    def _key(self) -> tuple[str, Node]:
+        return self.name, self.root
 
 
 def parse(text: str) -> Measure:

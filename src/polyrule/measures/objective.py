@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isfinite, log
+from math import log
 from typing import Any, ClassVar
 
 from polyrule.errors import OptionError
@@ -21,6 +21,8 @@ from polyrule.measures.ratio import RatioMeasure, Row
 LARGEST_SUM = 1 << 60
 #: A lift in steps of 2**-30 below this may be multiplied in, too.
 LARGEST_LIFT = 1 << 36
+#: Of the numbers of a lift, so that all its factors are finite.
+LARGEST_NUMBER = 1e100
 
 HAMMING = hamming().rows
 
@@ -187,8 +189,8 @@ class Lift:
         if self.kind not in ("none", "kln", "root", "peak"):
             raise OptionError(f"lift {self.kind!r} is unknown; use none, kln:K, root:K or peak:P,RHO_MAX,CURVATURE")
         numbers = (self.k, self.peak_at, self.rho_max, self.curvature)
-        if not all(isfinite(x) for x in numbers):
-            raise OptionError(f"lift {self.kind}: its numbers must be finite, got {numbers}")
+        if not all(abs(x) <= LARGEST_NUMBER for x in numbers):
+            raise OptionError(f"lift {self.kind}: its numbers must be finite and at most 1e100, got {numbers}")
         if self.kind == "kln" and self.k < 0:
             raise OptionError(f"lift kln: k must not be negative, got {self.k:g}")
         if self.kind == "root" and self.k < 1:

@@ -131,18 +131,12 @@ class RatioMeasure(Measure):
     def _key(self) -> tuple[str, Row, Row]:
         return self.name, self.numerator, self.denominator
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RatioMeasure) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __repr__(self) -> str:
         return f"RatioMeasure({self.name!r}, {_text(self.numerator)} / {_text(self.denominator)})"
 
 
 def _five(name: str, which: str, row: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(row, str) or len(row) != 5:
+    if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 5:
         raise MeasureError(
             f"measure {name!r}: the {which} needs five coefficients (constant, TP, FP, TN, FN), got {row!r}"
         )
