@@ -27,7 +27,7 @@ OTHERS = [
     measures.get("sqrt(tp) / (1 + fp)"),
 ]
 MEASURES = [measures.get(name) for name in measures.available()] + [measures.m_estimate(2, 0.3), measures.f(0), *OTHERS]
-LIFTS = [Lift.none(), Lift.none(), Lift.kln(0.16), Lift.root(4), Lift.kln(2.0)]
+LIFTS = [Lift.none(), Lift.none(), Lift.kln(0.16), Lift.root(4), Lift.kln(2.0), Lift.peak(1, 1.5)]
 SEARCHES = ("auto", "antimonotone", "antimonotone-tree", "decomposable", "ratio", "subset", "bound")
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -211,3 +211,10 @@ def test_searches_that_stay_exact_are_let_through():
     check_search(Objective("subset", scope="all", search="subset"))
     check_search(Objective("hamming", scope="all", search="ratio"))
     check_search(Objective("f1", averaging="example", search="bound"))
+
+
+@pytest.mark.parametrize(("measure", "strategy"), [("precision", "decomposable"), ("subset", "subset")])
+def test_single_literals_are_lifted_where_the_peak_is_at_one_label(measure, strategy):
+    objective = Objective(measure, lift="peak:1,1.5", max_head_size=1)
+    found = search(World.from_text(covered="011 010", uncovered="100"), objective, strategy)
+    assert (found.head, found.value) == (((1, 1),), evaluate(World.from_text("011 010", "100"), objective, [(1, 1)]))

@@ -114,7 +114,7 @@ class Bounds(Protocol):
 def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bounds | None:
     """Return the bounds that fit the objective, or None if nothing is known."""
     if isinstance(valuation, SubsetValuation):
-        return SubsetBounds(valuation, space, labels)
+        return SubsetBounds(valuation, space, labels) if valuation.has_sets else None
     if isinstance(valuation, LabelValuation):
         return LabelBounds(valuation, space, labels)
     if isinstance(valuation, MicroValuation):

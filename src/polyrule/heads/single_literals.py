@@ -15,7 +15,7 @@ from polyrule.measures.properties import is_correlation
 
 def search_decomposable(space: HeadSpace, valuation: Valuation) -> Found:
     """Evaluate the single literals and merge those that reach the best value; the merged head has that value too."""
-    singles = {literal: valuation.plain((literal,)) for literal in space.literals}
+    singles = {literal: valuation.value((literal,)) for literal in space.literals}
     top = max(singles.values())
     head = merge((literal for literal, value in singles.items() if value == top), space, valuation.world)
     return _found(head, singles, valuation)
@@ -39,7 +39,8 @@ def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
     heads, weights = _best_groups(space.literals, space, valuation, valuation.everyone)
     total = valuation.world.total_weight
     best = max(heads, key=lambda head: rank(Fraction(0), head, valuation.tp(head)))
-    return _found(best, {literal: Fraction(weight, total) for literal, weight in weights.items()}, valuation)
+    lift = valuation.rho(1)  # where literals have one, no head is larger
+    return _found(best, {literal: Fraction(weight, total) * lift for literal, weight in weights.items()}, valuation)
 
 
 def _best_groups(

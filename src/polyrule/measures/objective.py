@@ -149,7 +149,7 @@ SEARCHES = ("auto", "exhaustive", "antimonotone", "decomposable", "ratio", "subs
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """Multiplies the value of a head by ρ(number of its labels); ρ(1) = 1 and ρ >= 1.
+    """Multiplies the value of a head by ρ(number of its labels); ρ >= 1, and ρ(1) = 1 but for a peak at 1.
 
     ρ is fixed as a whole number of 2**-30 steps, so that every engine on every machine compares the same rationals.
 
