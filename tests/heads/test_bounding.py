@@ -116,3 +116,11 @@ def test_an_effort_is_a_whole_number(effort: float) -> None:
         Objective("wracc", effort=effort)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="effort is for search='auto'"):
         Objective("wracc", effort=3, search="exhaustive")
+
+
+def test_values_may_be_huge() -> None:
+    world = World.from_text(covered="0011 1100", uncovered="0000")
+    objective = Objective("1e40*tp / (2*tp + fp + fn)", averaging="example", lift="root:1.5", effort=1)
+    found, best = search(world, objective), search(world, objective, "exhaustive")
+    bound = bound_heads(world, objective, found.value)
+    assert found.value < best.value <= bound

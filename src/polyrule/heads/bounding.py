@@ -14,7 +14,7 @@ Sums are made in doubles, with slack; the bound is rounded up to six digits.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from polyrule.measures.objective import Objective
 
 #: intervals of x, halvings of the range of levels, and of the range of μ
 _INTERVALS, _LEVELS, _SLOPES = 64, 14, 12
-_ANY = Fraction(10**30)
 
 
 def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction | None:
@@ -61,7 +60,7 @@ def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
             "declare the measure monotone if it is, or choose another averaging or scope"
         )
     plain = getattr(bounds, "plain", bounds)  # without what only compares with a target
-    ceiling = plain.limit((), 0, space.max_size, _ANY)
+    ceiling = plain.limit((), 0, space.max_size, inf)
     low, high = max(value, Fraction(0)), max(Fraction(ceiling), value)
     formula = formula_of_sums(values)
     if formula is None:
