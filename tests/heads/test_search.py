@@ -218,3 +218,17 @@ def test_single_literals_are_lifted_where_the_peak_is_at_one_label(measure, stra
     objective = Objective(measure, lift="peak:1,1.5", max_head_size=1)
     found = search(World.from_text(covered="011 010", uncovered="100"), objective, strategy)
     assert (found.head, found.value) == (((1, 1),), evaluate(World.from_text("011 010", "100"), objective, [(1, 1)]))
+
+
+@pytest.mark.parametrize("measure", ["fn/tp", "(tn+fn)/(tp+fp)", "f1", "kappa"])
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_literals_that_are_never_right_may_be_tried(random_world, measure, seed):
+    world, objective = random_world(seed, max_labels=4), Objective(measure)
+    found, best = search(world, objective, min_tp=0), search(world, objective, "exhaustive", min_tp=0)
+    assert (found is None and best is None) or (found.head, found.value) == (best.head, best.value)
+
+
+def test_nothing_is_best_where_nothing_counts():
+    world = World.make([[1, 0]], weights=[0])
+    assert search(world, Objective("f1", averaging="example", lift="root:2"), min_tp=0) is None

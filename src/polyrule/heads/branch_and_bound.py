@@ -118,7 +118,7 @@ def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bou
     if isinstance(valuation, LabelValuation):
         return LabelBounds(valuation, space, labels)
     if isinstance(valuation, MicroValuation):
-        if valuation.objective.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
+        if not valuation.objective.measure.has_bound:
             return None
         plain = MicroBounds(valuation, space, labels)
         formula = formula_of_sums(valuation)

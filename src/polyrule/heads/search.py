@@ -217,7 +217,7 @@ def search(
     if strategy not in VARIANTS:
         raise OptionError(f"search must be one of {', '.join(VARIANTS)}, got {strategy!r}")
     space = HeadSpace.of(world, objective, min_tp)
-    if not space.choices:
+    if not space.choices or not world.total_weight:
         return None
     values = valuation(world, objective)
     values.watch = watch
@@ -276,8 +276,7 @@ def _by_kind(values: Valuation, space: HeadSpace) -> str:
         return "bound"
     if known.kind == "decomposable":
         return "decomposable"
-    counts = (0, 0, 0, 0), (1, 1, 1, 1)
-    unbounded = isinstance(values, MicroValuation) and values.objective.measure.upper_bound(*counts) is None
+    unbounded = isinstance(values, MicroValuation) and not values.objective.measure.has_bound
     return "antimonotone" if unbounded and known.kind == "anti-monotone" else "bound"
 
 

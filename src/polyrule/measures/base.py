@@ -93,6 +93,11 @@ class Measure(ABC):
             return None
         return self.value(high[0], low[1], high[2], low[3])
 
+    @property
+    def has_bound(self) -> bool:
+        """Whether `upper_bound` knows a bound."""
+        return self.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is not None
+
     def properties(
         self, averaging: str = "micro", scope: str = "head", negative: bool = True, nothing_set: bool = True
     ) -> Properties:

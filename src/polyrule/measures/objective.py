@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from polyrule.errors import OptionError
-from polyrule.measures.association import SPECS, Association, MEstimate
+from polyrule.measures.association import Association, MEstimate
 from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get, hamming
 from polyrule.measures.expression import ExpressionMeasure
@@ -26,8 +26,8 @@ LARGEST_NUMBER = 1e100
 
 HAMMING = hamming().rows
 
-KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
-FORMULAS = ("", "m_estimate", *SPECS, "function", "ratio")
+Kind = Literal["singles", "subset", "ratio", "counted", "micro", "alone", "example"]
+NOTHING: Row = (0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +66,14 @@ class FastForm:
     'singles'
     """
 
-    kind: str
-    num: Row
-    den: Row
-    scope: str
-    rho: tuple[int, ...] | None
-    max_head_size: int | None
+    kind: Kind
+    num: Row = NOTHING
+    den: Row = NOTHING
+    scope: str = "head"
+    rho: tuple[int, ...] | None = None
+    max_head_size: int | None = None
     formula: str = ""
     m: tuple[int, int] = (0, 1)
-
-    def __post_init__(self) -> None:
-        for what, value, known in (
-            ("kind", self.kind, KINDS),
-            ("scope", self.scope, SCOPES),
-            ("formula", self.formula, FORMULAS),
-        ):
-            if value not in known:
-                raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
 def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
@@ -102,16 +93,12 @@ def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm 
     if found is None or objective.scope != "head" or not objective.lift.is_none:
         return None
     formula, m = found
-    if objective.averaging == "label" or (
-        objective.averaging == "micro" and (n_labels == 1 or objective.max_head_size == 1)
-    ):
-        kind = "counted"
-    elif objective.averaging == "micro":
-        kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
-    else:
+    if objective.averaging not in ("micro", "label"):
         return None
-    zero: Row = (0, 0, 0, 0, 0)
-    return FastForm(kind, zero, zero, "head", None, objective.max_head_size, formula, m)
+    kind: Kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
+    if objective.averaging == "label" or n_labels == 1 or objective.max_head_size == 1:
+        kind = "counted"
+    return FastForm(kind, max_head_size=objective.max_head_size, formula=formula, m=m)
 
 
 def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
@@ -125,7 +112,7 @@ def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
     return (measure.name, (0, 1)) if isinstance(measure, Association) else None
 
 
-def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> str | None:
+def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> Kind | None:
     if objective.averaging == "label" and objective.scope == "head" and not lifted:
         return "singles" if min(measure.denominator) >= 0 else None
     if objective.averaging == "example":
@@ -388,18 +375,12 @@ class Objective:
         True
         """
         measure = self.measure
-        rho = (
-            None
-            if self.lift.is_none
-            else tuple(
-                self.lift.SCALE if size == 0 else self.lift.steps(size, n_labels) for size in range(n_labels + 1)
-            )
-        )
+        lift, rho = self.lift, None
+        if not lift.is_none:
+            rho = (lift.SCALE, *(lift.steps(size, n_labels) for size in range(1, n_labels + 1)))
         if isinstance(measure, SubsetAccuracy):
-            if self.scope != "head" or rho is not None:
-                return None
-            zero: Row = (0, 0, 0, 0, 0)
-            return FastForm("subset", zero, zero, "head", None, self.max_head_size)
+            plain = self.scope == "head" and rho is None
+            return FastForm("subset", max_head_size=self.max_head_size) if plain else None
         if not isinstance(measure, RatioMeasure):
             return _traced_form(self, n_labels, weight) or _counted_form(self, n_labels, weight)
         kind = _ratio_kind(self, measure, lifted=rho is not None)
