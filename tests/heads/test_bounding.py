@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.errors import OptionError
-from polyrule.heads import World, search
+from polyrule.heads import World, certify, search, verify_certificate
 from polyrule.heads.bounding import bound_heads
 from polyrule.measures import Objective
 
@@ -124,3 +124,14 @@ def test_values_may_be_huge() -> None:
     found, best = search(world, objective), search(world, objective, "exhaustive")
     bound = bound_heads(world, objective, found.value)
     assert found.value < best.value <= bound
+
+
+def test_single_literals_are_all_tried_so_the_best_of_them_is_the_best() -> None:
+    world = World.from_text(covered="110 111 100 010", uncovered="001 000 010")
+    objective = Objective("m2", max_head_size=1, effort=3)
+    found = search(world, objective)
+    assert (found.strategy, found.value) == ("climb", Fraction(29, 42))
+    assert bound_heads(world, objective, found.value) is None
+    certificate = certify(world, objective)
+    assert (certificate["kind"], certificate["bound"]) == ("bounded", certificate["value"])
+    assert verify_certificate(world, objective, found.head, certificate) == []

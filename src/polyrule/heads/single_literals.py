@@ -15,16 +15,17 @@ from polyrule.measures.properties import is_correlation
 
 def search_decomposable(space: HeadSpace, valuation: Valuation) -> Found:
     """Evaluate the single literals and merge those that reach the best value; the merged head has that value too."""
-    singles = {literal: valuation.value((literal,)) for literal in space.literals}
+    singles = {literal: valuation.plain((literal,)) for literal in space.literals}
     top = max(singles.values())
     head = merge((literal for literal, value in singles.items() if value == top), space, valuation.world)
     return _found(head, singles, valuation)
 
 
 def _found(head: Head, singles: dict[LabelValue, Fraction], valuation: Valuation) -> Found:
-    """Return a head that is worth as much as the best of all literals, and what each of them is worth."""
-    seen: Seen = {(literal,): (value, "evaluated") for literal, value in singles.items()}
-    return Found(head, rank(max(singles.values()), head, valuation.tp(head)), len(seen), seen)
+    """Return a head that is worth as much as the best of all literals, and what each of them is worth without lift."""
+    lift = valuation.rho(1)  # where there is one, no head is larger
+    seen: Seen = {(literal,): (value * lift, "evaluated") for literal, value in singles.items()}
+    return Found(head, rank(max(singles.values()) * lift, head, valuation.tp(head)), len(seen), seen)
 
 
 def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
@@ -39,8 +40,7 @@ def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
     heads, weights = _best_groups(space.literals, space, valuation, valuation.everyone)
     total = valuation.world.total_weight
     best = max(heads, key=lambda head: rank(Fraction(0), head, valuation.tp(head)))
-    lift = valuation.rho(1)  # where literals have one, no head is larger
-    return _found(best, {literal: Fraction(weight, total) * lift for literal, weight in weights.items()}, valuation)
+    return _found(best, {literal: Fraction(weight, total) for literal, weight in weights.items()}, valuation)
 
 
 def _best_groups(
