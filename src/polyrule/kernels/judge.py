@@ -175,23 +175,18 @@ class Judge:
 
     def _literal_values(self, allowed: Bools) -> LiteralValues | None:
         """How to value single literals, where that decides; None where the head needs a search of its own."""
-        objective, form = self.objective, self.form
+        objective, form, measure = self.objective, self.form, self.objective.measure
         if objective.scope != "head" or not objective.lift.is_none:
             return None
         one_literal = int(allowed.sum()) == 1
-        if form is None:
-            measure = objective.measure
-            if isinstance(measure, SubsetAccuracy):
+        if isinstance(measure, SubsetAccuracy):
+            if form is None or not one_literal:
                 return None
-            by_label = objective.averaging == "label" and not measure.rounded
-            alone = objective.averaging == "micro" and one_literal
-            return LiteralValues(measure, self.weight) if by_label or alone else None
-        if form.kind == "singles" or (form.kind == "ratio" and one_literal):
-            return LiteralValues(objective.measure, self.weight)
-        if form.kind == "subset" and one_literal:
-            share = RatioMeasure("subset", (0, 1, 0, 1, 0), (self.weight, 0, 0, 0, 0))
-            return LiteralValues(share, self.weight)
-        return None
+            return LiteralValues(RatioMeasure("subset", (0, 1, 0, 1, 0), (self.weight, 0, 0, 0, 0)), self.weight)
+        by_label = objective.averaging == "label" and not measure.rounded
+        best = one_literal or (form is not None and form.kind == "singles")
+        decides = by_label or (objective.averaging == "micro" and best)
+        return LiteralValues(measure, self.weight) if decides else None
 
     def _best_by_singles(
         self, batch: Batch, allowed: Bools, skip: Bools | None, values: LiteralValues
