@@ -82,8 +82,11 @@ class Association(Measure):
         bound = SPECS[self.name].bound
         return super().upper_bound(low, high) if bound is None else bound(low, high)
 
-    def _key(self) -> str:
-        return self.name
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Association) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((Association, self.name))
 
 
 class MEstimate(Measure):
@@ -127,8 +130,11 @@ class MEstimate(Measure):
         bottom = high[0] + low[1] + self.m
         return (high[0] + self.m * prior) / bottom if bottom else ZERO
 
-    def _key(self) -> tuple[str, Fraction]:
-        return self.name, self.m
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MEstimate) and (self.name, self.m) == (other.name, other.m)
+
+    def __hash__(self) -> int:
+        return hash((MEstimate, self.name, self.m))
 
 
 @dataclass(frozen=True)

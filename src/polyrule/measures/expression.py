@@ -116,8 +116,11 @@ class ExpressionMeasure(Measure):
             found = np.broadcast_to(evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
         return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
-    def _key(self) -> tuple[str, Node]:
-        return self.name, self.root
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExpressionMeasure) and (self.name, self.root) == (other.name, other.root)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.root))
 
 
 def parse(text: str) -> Measure:

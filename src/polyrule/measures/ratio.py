@@ -138,6 +138,12 @@ class RatioMeasure(Measure):
     def _key(self) -> tuple[str, Row, Row]:
         return self.name, self.numerator, self.denominator
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RatioMeasure) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
     def __repr__(self) -> str:
         return f"RatioMeasure({self.name!r}, {_text(self.numerator)} / {_text(self.denominator)})"
 
