@@ -113,8 +113,15 @@ def hamming_bounds(counts: LabelCounts, open_weight: Ints, total: int, allowed: 
 
 def _gains(counts: LabelCounts, row: tuple[int, ...], scope: str) -> tuple[Floats, Floats]:
     """Return what each literal adds to a row of coefficients times counts, and the row of the empty head."""
-    said = np.asarray(np.dot(counts.said(scope), np.array(row[1:], dtype=np.float64)), dtype=np.float64)
-    return said[..., 1:] - said[..., :1], row[0] + said[..., 0].sum(axis=1)
+    constant, tp, fp, tn, fn = map(float, row)
+    uncovered = tn * counts.tn + fn * counts.fn
+    said = tp * counts.tp + fp * counts.fp + uncovered[..., None]
+    if scope == "head":
+        return said, np.full(len(said), constant)
+    silent = said[..., 0]
+    if scope == "all":
+        silent = uncovered + tn * counts.covered_absent + fn * counts.covered_present
+    return said - silent[..., None], constant + silent.sum(axis=1)
 
 
 def _dinkelbach(counts: LabelCounts, form: FastForm, usable: Bools) -> Floats:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polyrule.arrays import Bools, Ints
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
-from polyrule.heads import World
+from polyrule.heads import LabelCounts, World
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming
 from polyrule.kernels.cuts import CutFinder, RowBatch
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
@@ -40,7 +40,9 @@ class RowJudge(Judge):
         state, rows = self.state, self.state.working
         covered = np.zeros(len(rows), dtype=bool)
         covered[batch.covered(index)] = True
-        return World(state.truth[rows], covered[rows], state.assigned[rows], state.weights[rows], allowed)
+        world = World(state.truth[rows], covered[rows], state.assigned[rows], state.weights[rows], allowed)
+        vars(world)["counts"] = LabelCounts.of(batch.kinds[index], self.total)  # they are known already
+        return world
 
 
 @dataclass(eq=False)
