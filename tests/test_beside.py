@@ -24,6 +24,7 @@ THROUGH = {
     "evaluation/experiment/test_results.py": "evaluation/experiment/writer",
     "evaluation/test_cli_experiment.py": "cli/experiment",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
+    "kernels/test_ruling_out.py": "kernels/judge",
     "learning/test_verify.py": "learning/relearn learning/verify_pruned",
     "measures/test_proofs.py": "measures/proofs/normal_form",
     "model/exports/test_languages.py": "model/exports/c model/exports/javascript model/exports/language"

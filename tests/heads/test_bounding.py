@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.errors import OptionError
-from polyrule.heads import World, search
+from polyrule.heads import World, certify, search, verify_certificate
 from polyrule.heads.bounding import bound_heads
 from polyrule.measures import Objective
 
@@ -116,3 +116,22 @@ def test_an_effort_is_a_whole_number(effort: float) -> None:
         Objective("wracc", effort=effort)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="effort is for search='auto'"):
         Objective("wracc", effort=3, search="exhaustive")
+
+
+def test_values_may_be_huge() -> None:
+    world = World.from_text(covered="0011 1100", uncovered="0000")
+    objective = Objective("1e40*tp / (2*tp + fp + fn)", averaging="example", lift="root:1.5", effort=1)
+    found, best = search(world, objective), search(world, objective, "exhaustive")
+    bound = bound_heads(world, objective, found.value)
+    assert found.value < best.value <= bound
+
+
+def test_single_literals_are_all_tried_so_the_best_of_them_is_the_best() -> None:
+    world = World.from_text(covered="110 111 100 010", uncovered="001 000 010")
+    objective = Objective("m2", max_head_size=1, effort=3)
+    found = search(world, objective)
+    assert (found.strategy, found.value) == ("climb", Fraction(29, 42))
+    assert bound_heads(world, objective, found.value) is None
+    certificate = certify(world, objective)
+    assert (certificate["kind"], certificate["bound"]) == ("bounded", certificate["value"])
+    assert verify_certificate(world, objective, found.head, certificate) == []

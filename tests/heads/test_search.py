@@ -27,7 +27,7 @@ OTHERS = [
     measures.get("sqrt(tp) / (1 + fp)"),
 ]
 MEASURES = [measures.get(name) for name in measures.available()] + [measures.m_estimate(2, 0.3), measures.f(0), *OTHERS]
-LIFTS = [Lift.none(), Lift.none(), Lift.kln(0.16), Lift.root(4), Lift.kln(2.0)]
+LIFTS = [Lift.none(), Lift.none(), Lift.kln(0.16), Lift.root(4), Lift.kln(2.0), Lift.peak(1, 1.5)]
 SEARCHES = ("auto", "antimonotone", "antimonotone-tree", "decomposable", "ratio", "subset", "bound")
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -211,3 +211,24 @@ def test_searches_that_stay_exact_are_let_through():
     check_search(Objective("subset", scope="all", search="subset"))
     check_search(Objective("hamming", scope="all", search="ratio"))
     check_search(Objective("f1", averaging="example", search="bound"))
+
+
+@pytest.mark.parametrize(("measure", "strategy"), [("precision", "decomposable"), ("subset", "subset")])
+def test_single_literals_are_lifted_where_the_peak_is_at_one_label(measure, strategy):
+    objective = Objective(measure, lift="peak:1,1.5", max_head_size=1)
+    found = search(World.from_text(covered="011 010", uncovered="100"), objective, strategy)
+    assert (found.head, found.value) == (((1, 1),), evaluate(World.from_text("011 010", "100"), objective, [(1, 1)]))
+
+
+@pytest.mark.parametrize("measure", ["fn/tp", "(tn+fn)/(tp+fp)", "f1", "kappa"])
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_literals_that_are_never_right_may_be_tried(random_world, measure, seed):
+    world, objective = random_world(seed, max_labels=4), Objective(measure)
+    found, best = search(world, objective, min_tp=0), search(world, objective, "exhaustive", min_tp=0)
+    assert (found is None and best is None) or (found.head, found.value) == (best.head, best.value)
+
+
+def test_nothing_is_best_where_nothing_counts():
+    world = World.make([[1, 0]], weights=[0])
+    assert search(world, Objective("f1", averaging="example", lift="root:2"), min_tp=0) is None

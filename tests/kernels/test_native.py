@@ -561,6 +561,21 @@ def test_lowered_limits_change_nothing(problem: Problem, objective: Objective, b
     learn_both(problem, objective, GrowOptions(beam, True, min_coverage), rounds=5, more=LOWERED)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"kind": "pairs"}, "unknown kind of head 'pairs'"),
+        ({"scope": "body"}, "unknown scope 'body'"),
+        ({"formula": "tau"}, "unknown formula 'tau'"),
+    ],
+)
+def test_a_form_the_core_does_not_know_is_refused(wrong, words, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, form = numeric_problem(1, 2), replace(Objective("f1").fast_form(2), **wrong)
+    monkeypatch.setattr(Objective, "fast_form", lambda *_: form)
+    with pytest.raises(ValueError, match=words):
+        NativeEngine(problem.table, problem.truth, problem.weights, Objective("f1"), GrowOptions())
+
+
 def test_unknown_limit() -> None:
     problem = numeric_problem(1, 2)
     with pytest.raises(ValueError, match="unknown limit 'rows'"):

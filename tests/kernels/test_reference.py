@@ -151,6 +151,7 @@ def test_a_condition_is_a_member_once() -> None:
     engine = ReferenceEngine(
         Table.from_array(values), truth, np.ones(16, dtype=np.int64), Objective(get("precision")), options
     )
+    engine.begin(np.ones((1, 2), dtype=bool))
     parent = RowNode((GroupCondition(members, 2),), 8, None, np.flatnonzero(values[:, :3].sum(axis=1) > 1))
     found = engine.search(parent, Step((), members, 2), np.ones((1, 2), dtype=bool), None)
     added = {node.body[0].members[3] for node in found}

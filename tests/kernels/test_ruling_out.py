@@ -12,8 +12,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.heads import World, best_head, search
 from polyrule.heads.no_condition import excluding_never_helps, no_condition_wins
 from polyrule.kernels.engine import GrowOptions
-from polyrule.kernels.judge import Judge
-from polyrule.kernels.reference import ReferenceEngine
+from polyrule.kernels.reference import ReferenceEngine, RowJudge
 from polyrule.measures import FunctionMeasure, Objective
 
 
@@ -38,8 +37,8 @@ def test_nothing_is_lost(measure: str, lift: str, monkeypatch: pytest.MonkeyPatc
         objective = Objective(measure, averaging="example", lift=lift, negative=bool(seed % 3))
         arguments = _data(np.random.default_rng(seed)), objective, GrowOptions(beam_width=1 + seed % 2)
         worlds.append((arguments, _rules(*arguments)))
-    monkeypatch.setattr(Judge, "ends_growth", lambda self: False)
-    monkeypatch.setattr(Judge, "_bounds", lambda self, batch, allowed: None)
+    monkeypatch.setattr(RowJudge, "ends_growth", lambda self: False)
+    monkeypatch.setattr(RowJudge, "_bounds", lambda self, batch, allowed: None)
     for arguments, found in worlds:
         assert found == _rules(*arguments)
         assert found
@@ -57,7 +56,7 @@ def test_bounds_of_a_monotone_function_lose_nothing(size: int | None, monkeypatc
         objective = Objective(measure, negative=bool(seed % 3), max_head_size=size)
         arguments = _data(np.random.default_rng(seed)), objective, GrowOptions(beam_width=1 + seed % 2)
         worlds.append((arguments, _rules(*arguments)))
-    monkeypatch.setattr(Judge, "_bounds", lambda self, batch, allowed: None)
+    monkeypatch.setattr(RowJudge, "_bounds", lambda self, batch, allowed: None)
     for arguments, found in worlds:
         assert found
         assert found == _rules(*arguments)

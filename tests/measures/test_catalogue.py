@@ -104,7 +104,10 @@ def test_arrays_of_values_are_the_single_values(name, counts):
     assert measure.values(*columns) == pytest.approx(np.array(expected), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", [*measures.available(), "m3:0.1", "tp - fp", "(2*tp+tn)/(1+tp+fp+tn+3*fn)"])
+ODD = ("tp/tp", "fn/tp", "(tn+fn)/(tp+fp)", "(tp-fp)/(tp+fn)")
+
+
+@pytest.mark.parametrize("name", [*measures.available(), "m3:0.1", "tp - fp", "(2*tp+tn)/(1+tp+fp+tn+3*fn)", *ODD])
 @settings(max_examples=40)
 @given(st.tuples(*[st.tuples(st.integers(0, 6), st.integers(0, 4))] * 4), st.randoms(use_true_random=False))
 def test_no_value_exceeds_the_upper_bound(name, box, random):
@@ -125,6 +128,7 @@ def test_coefficients_become_coprime_integers():
     [
         (((0, 1, 0, 0), (0, 1, 1, 0, 0)), "needs five coefficients"),
         (("01000", (0, 1, 1, 0, 0)), "needs five coefficients"),
+        ((5, (0, 1, 1, 0, 0)), "needs five coefficients"),
         (((0, math.nan, 0, 0, 0), (0, 1, 1, 0, 0)), "not a finite number"),
         (((0, "one", 0, 0, 0), (0, 1, 1, 0, 0)), "'one' in the numerator"),
         (((0, "1/0", 0, 0, 0), (0, 1, 1, 0, 0)), "not a finite number"),

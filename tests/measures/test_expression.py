@@ -139,3 +139,9 @@ def test_constants_are_worked_out_for_arrays_as_for_single_counts(text):
     counts = np.array([[3, 1, 0, 2], [0, 4, 5, 0], [7, 0, 2, 1]])
     measure = parse(text)
     assert measure.quick_values(*counts.T) == pytest.approx([float(measure.value(*map(int, row))) for row in counts])
+
+
+@pytest.mark.parametrize("text", ["tp * min(tp, 0 + 0)", "tp * tn + sqrt(0)", "tp**2 * abs(0 - 0)"])
+def test_sums_of_nothing_have_units(text):
+    measure = measures.get(text)
+    assert measure.in_units(F(1, 2)).value(2, 2, 4, 6) == measure.value(1, 1, 2, 3)

@@ -161,10 +161,3 @@ def test_forms_hold_up_to_a_largest_weight():
 def test_factors_of_the_lift():
     form = Objective("f1", lift="root:2").fast_form(4)
     assert [round(x / 2**30, 6) for x in form.rho] == [1, 1, 1.414214, 1.732051, 2]
-
-
-@pytest.mark.parametrize("wrong", [{"kind": "pairs"}, {"scope": "body"}, {"formula": "tau"}])
-def test_a_form_no_kernel_knows_is_refused(wrong):
-    form = Objective("f1").fast_form(3)
-    with pytest.raises(ValueError, match=f"no kernel knows the {next(iter(wrong))} '{next(iter(wrong.values()))}'"):
-        replace(form, **wrong)

@@ -32,8 +32,8 @@ def test_every_matrix_has_its_profile(examples, nothing_set):
     known = set()
     for worlds in profile_batches(2500, nothing_set, "all"):
         if worlds.n_labels == 2:
-            for o, c, u in zip(worlds.open, worlds.closed, worlds.outside, strict=True):
-                known.add(tuple(sorted((*o[k], *c[k], u[k, 1]) for k in range(2))))
+            for kinds, outside in zip(worlds.kinds, worlds.outside, strict=True):
+                known.add(tuple(sorted((*kinds[k], outside[k, 1]) for k in range(2))))
     states = (UNSET,) if nothing_set else (UNSET, 0)
     for cells in product((0, 1), repeat=2 * examples):
         truth = [cells[2 * e : 2 * e + 2] for e in range(examples)]
@@ -69,7 +69,7 @@ def test_the_stated_size_is_complete():
         worlds = list(profile_batches(5000, nothing_set, "head"))
         assert sum(map(len, worlds)) == 5000
         small = [w for w in worlds if w.n_labels <= max(LABELS)][: len(worlds)]
-        seen = sum(len(w) for w in small if (w.open + w.closed)[0, 0].sum() + w.outside[0, 0].sum() <= examples)
+        seen = sum(len(w) for w in small if w.kinds[0, 0].sum() + w.outside[0, 0].sum() <= examples)
         assert seen >= count
     assert "all with up to 3 labels and 5 examples" in extent(Case(measures.matthews()), 4000)
     assert len(label_profiles(2, 1, True, "head")) == 6
@@ -79,11 +79,11 @@ def test_the_stated_size_is_complete():
 @pytest.mark.parametrize(("measure", "inside", "outside"), [("matthews", 4, 6), ("rate_difference", 6, 5)])
 def test_profiles_alone_find_what_matrices_missed(measure, inside, outside):
     """The two worlds that refute correlations with both signs are found by enumerating their size."""
-    from polyrule.measures.profiles import _complete, _profiles
+    from polyrule.measures.profiles import _complete
 
     trial = Trial(Case(measures.get(measure)), "anti-monotone")
     rows = _complete(3, inside, outside, True, "head")
-    found = (trial.run(_profiles(rows[start : start + 2048])) for start in range(0, len(rows), 2048))
+    found = (trial.run(Profiles.of(rows[start : start + 2048])) for start in range(0, len(rows), 2048))
     assert any(witness is not None for witness in found)
 
 
@@ -95,7 +95,7 @@ def test_large_worlds_are_shown_with_repetitions():
 
 
 def test_a_profile_is_one_world():
-    one = Profiles(np.array([[[1, 2]]]), np.array([[[1, 0]]]), np.array([[[0, 3]]]))
+    one = Profiles(np.array([[[1, 2, 1, 0]]]), np.array([[[0, 3]]]))
     batch = one.matrices(0)
     assert batch.truth[0, :, 0].tolist() == [1, 1, 0, 0, 1, 1, 1]
     assert batch.assigned[0, :, 0].tolist() == [-1, -1, -1, 0, -1, -1, -1]

@@ -14,7 +14,7 @@ Sums are made in doubles, with slack; the bound is rounded up to six digits.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from polyrule.measures.objective import Objective
 
 #: intervals of x, halvings of the range of levels, and of the range of μ
 _INTERVALS, _LEVELS, _SLOPES = 64, 14, 12
-_ANY = Fraction(10**30)
 
 
 def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction | None:
@@ -39,16 +38,22 @@ def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction
     Examples
     --------
     >>> world = World.from_text(covered="110 111 100", uncovered="001 000 010")
-    >>> bound_heads(world, Objective("m2", effort=3), Fraction(17, 18))
-    Fraction(188889, 200000)
+    >>> bound_heads(world, Objective("m2", effort=3), Fraction(4, 5))
+    Fraction(160001, 200000)
     """
+    bound = climbed_bound(world, objective, value)
+    return None if bound == value else bound
+
+
+def climbed_bound(world: World, objective: Objective, value: Fraction) -> Fraction | None:
+    """Return what no head of a body is worth more than, `value` if that is best; None where the search is exact."""
     if objective.effort is None:
         return None
     space, values = HeadSpace.of(world, objective), valuation(world, objective)
     if chosen_search(values, space) != "climb":
         return None
-    bound = Fraction(ceil(_bound(values, space, value) * 10**6), 10**6)
-    return None if bound <= value else bound
+    bound = _bound(values, space, value)
+    return value if bound <= value else Fraction(ceil(bound * 10**6), 10**6)
 
 
 def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
@@ -61,7 +66,7 @@ def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
             "declare the measure monotone if it is, or choose another averaging or scope"
         )
     plain = getattr(bounds, "plain", bounds)  # without what only compares with a target
-    ceiling = plain.limit((), 0, space.max_size, _ANY)
+    ceiling = plain.limit((), 0, space.max_size, inf)
     low, high = max(value, Fraction(0)), max(Fraction(ceiling), value)
     formula = formula_of_sums(values)
     if formula is None:

@@ -104,7 +104,7 @@ def search_bound(space: HeadSpace, valuation: Valuation) -> Found:
 class Bounds(Protocol):
     """Bounds for one world, objective and order of labels."""
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction | float:
         """Bound every head that adds at least one label from ``labels[depth:]`` and has at most `most` labels.
 
         A float is a bound, too, rounding included. Once the bound is known not to be below `target` it may be loose.
@@ -114,11 +114,11 @@ class Bounds(Protocol):
 def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bounds | None:
     """Return the bounds that fit the objective, or None if nothing is known."""
     if isinstance(valuation, SubsetValuation):
-        return SubsetBounds(valuation, space, labels)
+        return SubsetBounds(valuation, space, labels) if valuation.has_sets else None
     if isinstance(valuation, LabelValuation):
         return LabelBounds(valuation, space, labels)
     if isinstance(valuation, MicroValuation):
-        if valuation.objective.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
+        if not valuation.objective.measure.has_bound:
             return None
         plain = MicroBounds(valuation, space, labels)
         formula = formula_of_sums(valuation)
@@ -139,7 +139,7 @@ class MicroBounds:
         self.low = [_prefix_sums(options[depth:], least=True) for depth in range(len(labels))]
         self.high = [_prefix_sums(options[depth:], least=False) for depth in range(len(labels))]
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction:
+    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction:
         """Take the largest bound over j."""
         counts = self.valuation.counts(head)
         measure = self.valuation.objective.measure
@@ -163,7 +163,7 @@ class CorrelationBounds:
         self.plain = plain
         self.branches = Branches(formula, Literals(plain.valuation, space))
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction | float:
         """Answer with something below the target where the branch cannot reach it."""
         if target >= 0 and not self.branches.may_reach(float(target), list(head), self.plain.labels[depth:]):
             return float(target) - 1.0
@@ -187,7 +187,7 @@ class LabelBounds:
                 sums.append(sums[-1] + gain)
             self.sums.append(sums)
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction:
+    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction:
         """Take the largest over j of the mean with the j largest gains."""
         v = self.valuation
         if v.outside is None:
@@ -234,7 +234,7 @@ class SubsetBounds:
                     alive &= v.absent[label]
         return alive
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction:
+    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction:
         """Bound the weight of the examples that can still be right, per number of labels added."""
         v = self.valuation
         alive = self._alive(head, depth)

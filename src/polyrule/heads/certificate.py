@@ -6,7 +6,7 @@ B, C);
              with a lift, a λ for every head size
 ``alike``    the same for correlations, of which only literals with equal counts go together (fact H)
 ``subset``   the weight that every usable literal treats rightly; the head's literals have one and the same set (fact D)
-``bounded``  not the best head but one found with an `effort`, and what no head is worth more than
+``bounded``  a head found with an `effort`, and what no head is worth more than
 ``heads``    no short proof is known; only the number of heads, for a verifier that tries them all
 
 `polyrule.heads.certificate_check` checks them without any of the searches.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from polyrule.heads.bounding import bound_heads
+from polyrule.heads.bounding import climbed_bound
 from polyrule.heads.ratio_search import LinearForm, dinkelbach, linear_form
 from polyrule.heads.search import best_head, known_properties
 from polyrule.heads.single_literals import alike_values, search_decomposable, search_subset
@@ -45,7 +45,7 @@ def certify(world: World, objective: Objective) -> Certificate | None:
         return None
     space, values = HeadSpace.of(world, objective), valuation(world, objective)
     start = {"head": [list(literal) for literal in best.head], "value": str(best.value)}
-    bound = bound_heads(world, objective, best.value)
+    bound = climbed_bound(world, objective, best.value)
     if bound is not None:
         return {"kind": "bounded", **start, "bound": str(bound)}
     if isinstance(values, SubsetValuation):

@@ -56,7 +56,7 @@ class ExampleBounds:
         silent = change[:, :, 2] if self.scope == "head" else np.zeros_like(change[:, :, 2])
         return np.where(self.covered[:, None], change[:, :, 0], silent)
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction | float:
         """Take the largest bound over the number of labels added; stop at the first that is not below the target.
 
         Doubles cannot tell a tie from a better head. Where even the best each example could do by itself is no more

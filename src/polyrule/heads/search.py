@@ -14,7 +14,7 @@ from polyrule.heads.ratio_search import LinearForm, SizeForm, linear_form, searc
 from polyrule.heads.single_literals import alike_values, search_alike, search_decomposable, search_subset
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
-from polyrule.measures.base import Case
+from polyrule.measures.base import Case, SubsetAccuracy
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import SEARCHES, Objective
 from polyrule.measures.properties import Properties, prove
@@ -93,7 +93,7 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
             )
         return
     if strategy in ("ratio", "subset"):
-        if (form is None) if strategy == "ratio" else not isinstance(values, SubsetValuation):
+        if (form is None) if strategy == "ratio" else not (isinstance(values, SubsetValuation) and values.has_sets):
             raise UnsoundSearchError(_not_made_for(strategy, objective))
         return
     if name == "decomposable" and is_average(form):
@@ -119,6 +119,8 @@ def _refuse_lift(name: str, objective: Objective) -> None:
 
 def _not_made_for(strategy: str, objective: Objective) -> str:
     if strategy == "subset":
+        if isinstance(objective.measure, SubsetAccuracy):
+            return f"search='subset' with scope={objective.scope!r} needs labels that are all known; use search='auto'"
         return f"search='subset' is for subset accuracy, not for {objective}; use search='auto'"
     return (
         f"search='ratio' needs an objective that is a ratio of sums over the head's literals; {objective} is none "
@@ -215,7 +217,7 @@ def search(
     if strategy not in VARIANTS:
         raise OptionError(f"search must be one of {', '.join(VARIANTS)}, got {strategy!r}")
     space = HeadSpace.of(world, objective, min_tp)
-    if not space.choices:
+    if not space.choices or not world.total_weight:
         return None
     values = valuation(world, objective)
     values.watch = watch
@@ -257,7 +259,7 @@ def chosen_search(values: Valuation, space: HeadSpace) -> str:
 def _choose_exact(values: Valuation, space: HeadSpace, form: Form) -> str:
     plain = values.objective.lift.is_none
     if isinstance(values, SubsetValuation):
-        return "subset" if plain else "bound"
+        return "subset" if plain and values.has_sets else "bound"
     if plain and is_average(form):
         return "decomposable"
     if form is not None:
@@ -274,8 +276,7 @@ def _by_kind(values: Valuation, space: HeadSpace) -> str:
         return "bound"
     if known.kind == "decomposable":
         return "decomposable"
-    counts = (0, 0, 0, 0), (1, 1, 1, 1)
-    unbounded = isinstance(values, MicroValuation) and values.objective.measure.upper_bound(*counts) is None
+    unbounded = isinstance(values, MicroValuation) and not values.objective.measure.has_bound
     return "antimonotone" if unbounded and known.kind == "anti-monotone" else "bound"
 
 

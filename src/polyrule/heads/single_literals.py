@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from polyrule.heads.correlations import formula_of_sums
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
-from polyrule.heads.world import Found, HeadSpace, Seen, rank
+from polyrule.heads.world import Found, HeadSpace, Seen, World, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.properties import is_correlation
@@ -17,14 +17,15 @@ def search_decomposable(space: HeadSpace, valuation: Valuation) -> Found:
     """Evaluate the single literals and merge those that reach the best value; the merged head has that value too."""
     singles = {literal: valuation.plain((literal,)) for literal in space.literals}
     top = max(singles.values())
-    head = merge((literal for literal, value in singles.items() if value == top), space, valuation)
+    head = merge((literal for literal, value in singles.items() if value == top), space, valuation.world)
     return _found(head, singles, valuation)
 
 
 def _found(head: Head, singles: dict[LabelValue, Fraction], valuation: Valuation) -> Found:
-    """Return a head that is worth as much as the best of all literals, and what each of them is worth."""
-    seen: Seen = {(literal,): (value, "evaluated") for literal, value in singles.items()}
-    return Found(head, rank(max(singles.values()), head, valuation.tp(head)), len(seen), seen)
+    """Return a head that is worth as much as the best of all literals, and what each of them is worth without lift."""
+    lift = valuation.rho(1)  # where there is one, no head is larger
+    seen: Seen = {(literal,): (value * lift, "evaluated") for literal, value in singles.items()}
+    return Found(head, rank(max(singles.values()) * lift, head, valuation.tp(head)), len(seen), seen)
 
 
 def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
@@ -51,7 +52,7 @@ def _best_groups(
         groups.setdefault(valuation.right[literal] & among, []).append(literal)
     weights = {examples: valuation.weight(examples) for examples in groups}
     top = max(weights.values())
-    heads = [merge(group, space, valuation) for examples, group in groups.items() if weights[examples] == top]
+    heads = [merge(group, space, valuation.world) for examples, group in groups.items() if weights[examples] == top]
     return heads, {literal: weights[valuation.right[literal] & among] for literal in literals}
 
 
@@ -63,7 +64,7 @@ def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
     head gets right have one label set in common, and the label sets are tried one by one. Negative literals change
     nothing where their label is unset: those that cost no example are added, since more labels win a tie.
     """
-    tried = {merge(space.literals, space, valuation)}  # what is best if no covered example can be got right
+    tried = {merge(space.literals, space, valuation.world)}  # what is best if no covered example can be got right
     negatives = [literal for literal in space.literals if literal[1] == 0]
     for labels, members in label_sets(valuation).items():
         positives = [(label, 1) for label in labels]
@@ -94,12 +95,12 @@ def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
     return sets
 
 
-def merge(literals: Iterable[LabelValue], space: HeadSpace, valuation: Valuation) -> Head:
+def merge(literals: Iterable[LabelValue], space: HeadSpace, world: World) -> Head:
     """Join literals that are equally good: per label the one with more TP, ``= 1`` on a tie; most TP first."""
     by_label: dict[int, tuple[int, int]] = {}
     for literal in literals:
         label, value = literal
-        offer = valuation.tp((literal,)), value
+        offer = world.tp((literal,)), value
         by_label[label] = max(by_label.get(label, offer), offer)
     order = sorted((-tp, label, value) for label, (tp, value) in by_label.items())
     return tuple(sorted((label, value) for _, label, value in order[: space.max_size]))

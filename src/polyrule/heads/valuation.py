@@ -51,7 +51,7 @@ class Valuation(ABC):
 
     def tp(self, head: Head) -> int:
         """Return the true positives summed over the head."""
-        return sum(int(self.world.counts.tp[label, value]) for label, value in head)
+        return self.world.tp(head)
 
 
 class MicroValuation(Valuation):
@@ -167,6 +167,9 @@ class SubsetValuation(Valuation):
             for value in (0, 1)
         }
         self.everyone = (1 << len(self.weights)) - 1
+        #: whether the examples that a head treats rightly are known by their sets: of literals, or of labels that all
+        #: of them have, which says nothing of a label that is unknown
+        self.has_sets = objective.scope == "head" or not unknown.any()
         self._planes = [
             (weight, _bits(np.array([w == weight for w in self.weights], bool))) for weight in sorted(set(self.weights))
         ]

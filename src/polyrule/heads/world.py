@@ -12,7 +12,14 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.errors import DataError
-from polyrule.measures.definition import Head, LabelCounts, LabelValue, head_value
+from polyrule.measures.definition import (
+    Head,
+    LabelCounts,
+    LabelValue,
+    head_value,
+    weights_by_kind,
+    weights_by_truth,
+)
 from polyrule.measures.objective import Objective
 
 
@@ -87,17 +94,14 @@ class World:
         return cls.make(rows, [True] * len(inside) + [False] * len(outside), negative=negative)
 
     @classmethod
-    def from_counts(cls, unset: Ints, covered: Ints, total: Ints, weight: int, allowed: Bools) -> World:
+    def from_counts(cls, counts: LabelCounts, weight: int, allowed: Bools) -> World:
         """Build a world that only knows its counts, which is all that micro-averages and averages over labels need.
 
-        `unset`, `covered` and `total` are (labels, absent or present): in a body where nobody has set the label, in the
-        body, in the working set, whose weight is the last number.
+        `weight` is that of the working set.
         """
-        nothing = np.zeros((0, len(unset)), dtype=np.uint8)
+        nothing = np.zeros((0, len(allowed)), dtype=np.uint8)
         world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
-        world.__dict__.update(
-            counts=LabelCounts.of(unset, covered, total - covered), total_weight=weight, nothing_set=False
-        )
+        world.__dict__.update(counts=counts, total_weight=weight, nothing_set=False)
         return world
 
     @property
@@ -113,10 +117,8 @@ class World:
     @cached_property
     def counts(self) -> LabelCounts:
         """Counts per label and literal."""
-        truth = np.stack([self.truth == 0, self.truth == 1], axis=2) * self.weights[:, None, None]
-        covered = truth[self.covered]
-        unset = covered * (self.assigned[self.covered] == -1)[:, :, None]
-        return LabelCounts.of(unset.sum(axis=0), covered.sum(axis=0), truth[~self.covered].sum(axis=0))
+        kinds = weights_by_kind(self.truth, self.assigned, self.weights)
+        return LabelCounts.of(kinds[self.covered].sum(axis=0), weights_by_truth(kinds.sum(axis=0)))
 
     @cached_property
     def has_unknown(self) -> bool:
@@ -127,6 +129,10 @@ class World:
     def nothing_set(self) -> bool:
         """Whether no label of a covered example has been set yet, and none is unknown: all examples count alike."""
         return not self.has_unknown and bool((self.assigned[self.covered & (self.weights > 0)] == -1).all())
+
+    def tp(self, head: Head) -> int:
+        """Return the true positives summed over a head."""
+        return sum(int(self.counts.tp[label, value]) for label, value in head)
 
     def literals(self, min_tp: int = 1) -> list[tuple[int, int]]:
         """Return the literals a head may hold, in label order, ``label = 1`` before ``label = 0``."""

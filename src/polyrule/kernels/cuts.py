@@ -1,6 +1,6 @@
 """The conditions that can extend a body, feature by feature, with what each would cover.
 
-A batch holds the candidates of one feature (or of one label) in canonical order. Its label counts come from running
+A batch holds the candidates of one feature (or of one label) in canonical order. What they cover is counted by running
 sums over the covered rows in the feature's order, so all thresholds of a feature cost one sort.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -59,12 +60,13 @@ def cut_sides(steps: int, before: bool, behind: bool) -> tuple[Ints, Bools]:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class RowBatch:
     """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``, and all of `offset`.
 
     `condition` makes the condition of a candidate when it is wanted, which for most of them is never.
     """
 
+    state: TrainingState
     rows: Ints
     start: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
@@ -74,11 +76,21 @@ class Batch:
     def __len__(self) -> int:
         return len(self.start)
 
+    @cached_property
+    def kinds(self) -> Ints:
+        """Weight that each candidate covers, by label and kind."""
+        return self.sums(self.state.kinds)
+
+    @cached_property
+    def weight(self) -> Ints:
+        """Weight that each candidate covers."""
+        return self.sums(self.state.weights)
+
     def covered(self, index: int) -> Ints:
         """Rows that candidate `index` covers, ascending."""
         return np.sort(np.concatenate([self.offset, self.rows[self.start[index] : self.end[index]]]))
 
-    def sums(self, per_row: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def sums(self, per_row: Ints) -> Ints:
         """Sum of `per_row` (indexed like the training examples) over each candidate's rows."""
         running = np.zeros((len(self.rows) + 1, *per_row.shape[1:]), dtype=np.int64)
         np.cumsum(per_row[self.rows], axis=0, out=running[1:])
@@ -87,18 +99,17 @@ class Batch:
 
 @dataclass(eq=False)
 class CutFinder:
-    """Enumerates the batches that extend a body, in canonical order: features by column, then labels by index."""
+    """Enumerates the batches that extend a body, in canonical order: features by column, then labels by index.
+
+    It is made anew for every rule, because thresholds depend on the working set.
+    """
 
     table: Table
     state: TrainingState
     label_conditions: bool = True
     _distinct: dict[int, npt.NDArray[np.float64]] = field(default_factory=dict)
 
-    def forget(self) -> None:
-        """Drop what depends on the working set; called when it has changed."""
-        self._distinct.clear()
-
-    def batches(self, covered: Ints, body: tuple[Condition, ...]) -> Iterator[tuple[Batch, int | None]]:
+    def batches(self, covered: Ints, body: tuple[Condition, ...]) -> Iterator[tuple[RowBatch, int | None]]:
         """Yield the non-empty batches of conditions that exclude at least one covered row and keep at least one.
 
         Beside each stands the label that it tests, if it does.
@@ -114,12 +125,12 @@ class CutFinder:
                     if len(batch):
                         yield batch, int(label)
 
-    def members(self, offset: Ints, border: Ints) -> Iterator[tuple[Batch, None]]:
+    def members(self, offset: Ints, border: Ints) -> Iterator[tuple[RowBatch, None]]:
         """Yield the non-empty batches of members that add at least one row of a border to an offset, not all of it."""
         for batch in self._of_features(border, set()):
             yield replace(batch, offset=offset), None
 
-    def _of_features(self, covered: Ints, tested: set[int]) -> Iterator[Batch]:
+    def _of_features(self, covered: Ints, tested: set[int]) -> Iterator[RowBatch]:
         for index, feature in enumerate(self.table.features):
             if not feature.is_nominal:
                 batch = self._numeric(index, covered)
@@ -142,7 +153,7 @@ class CutFinder:
             self._distinct[index] = np.unique(values[~np.isnan(values)])
         return self._distinct[index]
 
-    def _numeric(self, index: int, covered: Ints) -> Batch:
+    def _numeric(self, index: int, covered: Ints) -> RowBatch:
         values = self.table.column(index)[covered]
         known = ~np.isnan(values)
         order = np.argsort(values[known], kind="stable")
@@ -160,23 +171,23 @@ class CutFinder:
             threshold = midpoint(float(distinct[below[i]]), float(distinct[below[i] + 1]))
             return NumericCondition(index, ">" if above[i] else "<=", threshold)
 
-        return Batch(rows, np.where(above, position, 0), np.where(above, len(rows), position), condition)
+        start, end = np.where(above, position, 0), np.where(above, len(rows), position)
+        return RowBatch(self.state, rows, start, end, condition)
 
-    def _nominal(self, index: int, covered: Ints) -> Batch:
+    def _nominal(self, index: int, covered: Ints) -> RowBatch:
         values = self.table.column(index)[covered]
-        return _equalities(values, covered, lambda value: NominalCondition(index, value))
+        return self._equalities(values, covered, lambda value: NominalCondition(index, value))
 
-    def _label(self, label: int, covered: Ints) -> Batch:
+    def _label(self, label: int, covered: Ints) -> RowBatch:
         values = self.state.assigned[covered, label].astype(np.float64)
         values[values < 0] = np.nan
-        return _equalities(values, covered, lambda value: LabelCondition(label, value))
+        return self._equalities(values, covered, lambda value: LabelCondition(label, value))
 
-
-def _equalities(values: npt.NDArray[np.float64], covered: Ints, make: Callable[[int], Condition]) -> Batch:
-    known = ~np.isnan(values)
-    order = np.argsort(values[known], kind="stable")
-    rows, values = covered[known][order], values[known][order]
-    distinct, start = np.unique(values, return_index=True)
-    end = np.append(start[1:], len(rows))
-    proper = end - start < len(covered)
-    return Batch(rows, start[proper], end[proper], lambda i: make(int(distinct[proper][i])))
+    def _equalities(self, values: npt.NDArray[np.float64], covered: Ints, make: Callable[[int], Condition]) -> RowBatch:
+        known = ~np.isnan(values)
+        order = np.argsort(values[known], kind="stable")
+        rows, values = covered[known][order], values[known][order]
+        distinct, start = np.unique(values, return_index=True)
+        end = np.append(start[1:], len(rows))
+        proper = end - start < len(covered)
+        return RowBatch(self.state, rows, start[proper], end[proper], lambda i: make(int(distinct[proper][i])))

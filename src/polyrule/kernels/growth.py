@@ -33,10 +33,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Bools, Ints
+from polyrule.arrays import Bools
 from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
-from polyrule.kernels.judge import Judge, Verdict
+from polyrule.kernels.judge import Batch, Judge, Verdict
 from polyrule.measures import Objective
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, in_any_order, size_of
 
@@ -55,7 +55,7 @@ class Node:
     def rank(self) -> tuple[Fraction, int]:
         """What bodies of one level are ordered by; only bodies with a head get there."""
         assert self.verdict is not None
-        return self.verdict.value, self.verdict.tp
+        return self.verdict.rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,11 @@ class Step:
         assert not isinstance(condition, GroupCondition | LabelCondition)
         return (*self.before, GroupCondition((*self.members, condition), self.least), *self.after)
 
-    def repeats(self, batch: Any) -> Bools:
+    def repeats(self, batch: Batch) -> Bools:
         """Which candidates of a batch are members already; if one is enough, no row of the border satisfies those."""
         tested = {member.feature for member in self.members} if self.least > 1 else set()
         again = np.zeros(len(batch), dtype=bool)
-        if len(batch) and tested and batch.condition(0).feature in tested:
+        if len(batch) and tested and batch.condition(0).feature in tested:  # type: ignore[union-attr]
             again[:] = [batch.condition(index) in self.members for index in range(len(batch))]
         return again
 
@@ -126,8 +126,8 @@ def steps(body: Body, options: GrowOptions) -> Iterator[Step]:
 
 
 N = TypeVar("N", bound=Node)
-#: The candidates of one feature, or of one label (named), in canonical order.
-Batches = Iterable[tuple[Any, int | None]]
+#: Batches, each with the label that its conditions test, if they do.
+Batches = Iterable[tuple[Batch, int | None]]
 
 
 class Growth(ABC, Generic[N]):
@@ -167,10 +167,6 @@ class Growth(ABC, Generic[N]):
 
         Those that do not beat `floor` may be left out.
         """
-
-    @abstractmethod
-    def weights(self, batch: Any) -> Ints:
-        """Return the weight that each candidate of a batch covers."""
 
     @abstractmethod
     def extended(self, parent: N, step: Step, batch: Any, verdict: Verdict) -> N:
@@ -264,7 +260,7 @@ class Growth(ABC, Generic[N]):
             if label is not None:
                 allowed = open_literals.copy()
                 allowed[label] = False
-            skip = (self.weights(batch) < self.options.least_weight) | step.repeats(batch)
+            skip = (batch.weight < self.options.least_weight) | step.repeats(batch)
             for _ in range(min(width, len(batch))):
                 full = len(nodes) >= width
                 verdict = self._judge.best(batch, allowed, skip, nodes[-1].verdict if full else floor)

@@ -11,22 +11,39 @@ Three ways, all exact:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
 from polyrule.heads import HeadResult, LabelCounts, World, best_head
 from polyrule.heads.no_condition import no_condition_wins
-from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
-from polyrule.kernels.cuts import Batch
+from polyrule.kernels.bounds import Bounds, monotone_bounds, ratio_bounds
 from polyrule.kernels.singles import LiteralValues, lowered
-from polyrule.kernels.state import TrainingState
-from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
-from polyrule.measures.definition import UNSET
+from polyrule.measures import FastForm, Objective, RatioMeasure, SubsetAccuracy
+from polyrule.measures.definition import weights_by_truth
 from polyrule.model.rule import Condition
+
+
+class Batch(Protocol):
+    """Candidates of one feature, or of one label, in canonical order."""
+
+    @property
+    def kinds(self) -> Ints:
+        """Weight that each candidate covers, by label and kind: (candidates, labels, KINDS)."""
+
+    @property
+    def weight(self) -> Ints:
+        """Weight that each candidate covers."""
+
+    @property
+    def condition(self) -> Callable[[int], Condition]:
+        """Makes the condition of a candidate."""
+
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,40 +59,37 @@ class Verdict:
     head: tuple[tuple[int, int, int, int], ...]
     world: World | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def rank(self) -> tuple[Fraction, int]:
+        """What bodies are ordered by: value, then true positives."""
+        return self.value, self.tp
+
     def beats(self, other: Verdict | None) -> bool:
-        """Whether this is better by value, then by true positives."""
-        return other is None or (self.value, self.tp) > (other.value, other.tp)
+        """Whether this is better."""
+        return other is None or self.rank > other.rank
 
 
 class Judge:
-    """Finds the best candidate of a batch for one objective and the current training state."""
+    """Finds the best candidate of a batch for one objective and the current working set."""
 
-    def __init__(self, state: TrainingState, objective: Objective) -> None:
-        self.state = state
+    def __init__(self, labels: int, objective: Objective) -> None:
         self.objective = objective
         #: called during every head search; ends it by raising
         self.watch: Callable[[], None] | None = None
         self._last: tuple[World, HeadResult] | None = None
-        form = objective.fast_form(state.truth.shape[1])
-        self.form = None if form is None or form.formula or form.kind == "example" else form  # for the compiled engine
-        if form is not None and form.kind == "subset" and bool((state.truth > 1).any()):
-            self.form = None  # an example with an unknown label may be right without a TP or TN
-        self.refresh()
+        #: weight of the working set, by label and truth, and in all
+        self.total: Ints = np.zeros((labels, 2), dtype=np.int64)
+        self.weight = 0
+        form = objective.fast_form(labels)
+        self._form = None if form is None or form.formula or form.kind == "example" else form  # for the compiled engine
 
-    def refresh(self) -> None:
-        """Recompute what depends on the state; called after every commit."""
-        state = self.state
-        weighted = np.stack([state.truth == 0, state.truth == 1], axis=2) * state.weights[:, None, None]
-        self._any_state = weighted * state.working[:, None, None]
-        self._unset = self._any_state * (state.assigned == UNSET)[:, :, None]
-        self.total = self._any_state.sum(axis=0)
-        self._working_rows = np.flatnonzero(state.working)
-        self._working_weight = state.remaining
+    def update(self, kinds: Ints, weight: int) -> None:
+        """Take note of the working set: (labels, KINDS) and its weight."""
+        self.total, self.weight = weights_by_truth(kinds), weight
 
     def counts(self, batch: Batch) -> LabelCounts:
         """Label counts of every candidate."""
-        covered = batch.sums(self._any_state)
-        return LabelCounts.of(batch.sums(self._unset), covered, self.total - covered)
+        return LabelCounts.of(batch.kinds, self.total)
 
     def best(
         self, batch: Batch, allowed: Bools, skip: Bools | None = None, floor: Verdict | None = None
@@ -97,14 +111,10 @@ class Judge:
             best = self._better(best, self._search(batch, int(index), allowed))
         return best
 
-    def _bounds(self, batch: Batch, allowed: Bools) -> Bounds | None:
+    def _bounds(self, batch: Any, allowed: Bools) -> Bounds | None:
         """Bound the value of any head, per candidate; None where nothing is known."""
         if self.form is not None:
-            return Bounds(ratio_bounds(self.counts(batch), self._working_weight, self.form, allowed))
-        if is_example_hamming(self.objective):
-            open_rows = (self._unset.any(axis=2) & allowed.any(axis=1)).any(axis=1)
-            weight = batch.sums(open_rows * self.state.weights)
-            return hamming_bounds(self.counts(batch), weight, self._working_weight, allowed)
+            return Bounds(ratio_bounds(self.counts(batch), self.weight, self.form, allowed))
         objective = self.objective
         plain = objective.averaging == "micro" and objective.scope == "head" and objective.lift.is_none
         if plain and objective.measure.monotone and not isinstance(objective.measure, SubsetAccuracy):
@@ -117,9 +127,7 @@ class Judge:
     def _better(best: Verdict | None, found: Verdict | None) -> Verdict | None:
         if found is None:
             return best
-        if best is None or (found.value, found.tp, -found.index) > (best.value, best.tp, -best.index):
-            return found
-        return best
+        return found if best is None or (*found.rank, -found.index) > (*best.rank, -best.index) else best
 
     def _best_bounded(
         self, batch: Batch, allowed: Bools, candidates: Ints, bounds: Bounds, floor: Verdict | None
@@ -137,13 +145,9 @@ class Judge:
                 best = self._better(best, found)
         return best
 
-    def _world(self, batch: Batch, index: int, allowed: Bools) -> World:
-        rows = self._working_rows
-        covered = np.zeros(len(self.state.truth), dtype=bool)
-        covered[batch.covered(index)] = True
-        return World(
-            self.state.truth[rows], covered[rows], self.state.assigned[rows], self.state.weights[rows], allowed
-        )
+    def _world(self, batch: Any, index: int, allowed: Bools) -> World:
+        """Return what a head search sees of a candidate."""
+        return World.from_counts(LabelCounts.of(batch.kinds[index], self.total), self.weight, allowed)
 
     def ends_growth(self) -> bool:
         """Whether no condition can make the body better whose head was searched last."""
@@ -151,38 +155,38 @@ class Judge:
             return False
         return self._last is not None and no_condition_wins(self._last[0], self.objective, self._last[1], self.watch)
 
-    def _search(self, batch: Batch, index: int, allowed: Bools) -> Verdict | None:
+    def _search(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
+        """Search the best head of a candidate."""
         world = self._world(batch, index, allowed)
         found = best_head(world, self.objective, self.watch)
         if found is None:
             return None
         self._last = world, found
-        head = tuple(
-            (label, value, int(tp), int(fp)) for (label, value), (tp, fp) in zip(found.head, found.counts, strict=True)
-        )
-        return Verdict(index, found.value, found.tp, head, world if found.strategy == "climb" else None)
+        return verdict_of(index, found.value, found.head, world.counts, world if found.strategy == "climb" else None)
 
     # -- singles ---------------------------------------------------------------------------------------------------
 
+    @property
+    def form(self) -> FastForm | None:
+        """The form of the objective, where it is a ratio of what is counted."""
+        if isinstance(self.objective.measure, SubsetAccuracy) and (self.total.sum(axis=1) < self.weight).any():
+            return None  # an example with an unknown label may be right without a TP or TN
+        return self._form
+
     def _literal_values(self, allowed: Bools) -> LiteralValues | None:
         """How to value single literals, where that decides; None where the head needs a search of its own."""
-        objective, form = self.objective, self.form
+        objective, form, measure = self.objective, self.form, self.objective.measure
         if objective.scope != "head" or not objective.lift.is_none:
             return None
         one_literal = int(allowed.sum()) == 1
-        if form is None:
-            measure = objective.measure
-            if isinstance(measure, SubsetAccuracy):
+        if isinstance(measure, SubsetAccuracy):
+            if form is None or not one_literal:
                 return None
-            by_label = objective.averaging == "label" and not measure.rounded
-            alone = objective.averaging == "micro" and one_literal
-            return LiteralValues(measure, self._working_weight) if by_label or alone else None
-        if form.kind == "singles" or (form.kind == "ratio" and one_literal):
-            return LiteralValues(objective.measure, self._working_weight)
-        if form.kind == "subset" and one_literal:
-            share = RatioMeasure("subset", (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0))
-            return LiteralValues(share, self._working_weight)
-        return None
+            return LiteralValues(RatioMeasure("subset", (0, 1, 0, 1, 0), (self.weight, 0, 0, 0, 0)), self.weight)
+        by_label = objective.averaging == "label" and not measure.rounded
+        best = one_literal or (form is not None and form.kind == "singles")
+        decides = by_label or (objective.averaging == "micro" and best)
+        return LiteralValues(measure, self.weight) if decides else None
 
     def _best_by_singles(
         self, batch: Batch, allowed: Bools, skip: Bools | None, values: LiteralValues
@@ -205,11 +209,8 @@ class Judge:
             tied = _largest_only(tied, counts.tp, self.objective.max_head_size)
         true_positives = (tied * counts.tp).sum(axis=(1, 2))
         index = int(np.argmax(np.where(tied.any(axis=(1, 2)), true_positives, -1)))
-        head = tuple(
-            (int(label), int(sign), int(counts.tp[index, label, sign]), int(counts.tp[index, label, 1 - sign]))
-            for label, sign in zip(*np.nonzero(tied[index]), strict=True)
-        )
-        return Verdict(index, value, int(true_positives[index]), head)
+        own = LabelCounts.of(batch.kinds[index], self.total)
+        return verdict_of(index, value, np.argwhere(tied[index]).tolist(), own)
 
 
 def _largest_only(tied: Bools, true_positives: Ints, size: int) -> Bools:
@@ -221,10 +222,14 @@ def _largest_only(tied: Bools, true_positives: Ints, size: int) -> Bools:
     return np.asarray(tied & kept[:, :, None])
 
 
-def whole(rows: Ints) -> Batch:
-    """Return a batch with one candidate that covers all of `rows`: the body as it is."""
+def verdict_of(
+    index: int, value: Fraction, head: Iterable[Sequence[int]], counts: LabelCounts, world: World | None = None
+) -> Verdict:
+    """Return the verdict that a candidate with these counts has this head and value."""
+    found = tuple((k, v, int(counts.tp[k, v]), int(counts.fp[k, v])) for k, v in head)
+    return Verdict(index, value, sum(tp for _, _, tp, _ in found), found, world)
 
-    def no_condition(index: int) -> Condition:
-        raise IndexError("the body as it is adds no condition")
 
-    return Batch(rows, np.array([0]), np.array([len(rows)]), no_condition)
+def no_condition(index: int) -> Any:
+    """Stand in for the condition of a batch whose only candidate is the empty body."""
+    raise IndexError("the body as it is adds no condition")

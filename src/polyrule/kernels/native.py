@@ -27,6 +27,7 @@ from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.association import round_average
 from polyrule.measures.base import SubsetAccuracy
+from polyrule.measures.definition import KINDS, LabelCounts, weights_by_truth
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.ratio import exact_number
 from polyrule.model.bodies import AT_MOST, CATEGORY, LABEL
@@ -144,42 +145,40 @@ class NativeEngine:
             return None
         if label is None and self._form.kind == "alone":
             return self._by_reference().grow()
+        return self._grown(self._engine.grow, ReferenceEngine.grow, label, wanted)
+
+    def grow_single(self) -> Candidate | None:
+        """Return the best of the rules grown for each single literal."""
+        return self._grown(self._engine.grow_single, ReferenceEngine.grow_single)
+
+    def _grown(self, compiled: Any, plain: Callable[..., Candidate | None], *literal: int | None) -> Candidate | None:
+        """Grow a rule in the extension; by the reference where no search there is exact."""
         try:
-            found = self._candidate(self._engine.grow(label, wanted, self._seconds(), self.report, PACE))
+            found = self._candidate(compiled(*literal, self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
         except NotImplementedError:
-            return self._by_reference().grow(label, value)
-        late = self._engine.late
-        if found is not None and label is None and self._form.kind == "micro":
-            if late and self._form.formula != "function":
-                found = replace(found, bound=self._bound(found, replace(self.objective, effort=1)))
-            elif self.objective.effort is not None:
-                found = replace(found, bound=self._bound(found, self.objective))
+            return plain(self._by_reference(), *literal)
+        late, form = self._engine.late, self._form
+        if found is not None and literal[:1] == (None,) and form.kind == "micro":
+            unfinished = late and form.formula != "function"
+            objective = replace(self.objective, effort=1) if unfinished else self.objective
+            found = replace(found, bound=self._bound(found, objective))
         if late:
             raise OutOfTime(found)
         return found
 
     def _bound(self, found: Candidate, objective: Objective) -> Fraction | None:
-        """Return what no head of a body is worth more than; None if its head is the best."""
-        counts = np.array(self._engine.label_counts(found.cover), dtype=np.int64)
-        allowed = np.ones((len(counts), 2), dtype=bool)
+        """Return what no head of a body is worth more than; None if its head is the best, as without an effort."""
+        if objective.effort is None:
+            return None
+        kinds = np.array(self._engine.label_counts(found.cover), dtype=np.int64)
+        covered, all_rows = kinds[:, :KINDS], kinds[:, KINDS:]
+        allowed = np.ones((len(kinds), 2), dtype=bool)
         allowed[:, 0] = self.objective.negative
-        unset, covered, total = counts[:, :2], counts[:, :2] + counts[:, 2:4], counts[:, 4:6] + counts[:, 6:]
-        world = World.from_counts(unset, covered, total, self.remaining, without_tested(allowed, found.body))
+        counts = LabelCounts.of(covered, weights_by_truth(all_rows))
+        world = World.from_counts(counts, self.remaining, without_tested(allowed, found.body))
         return bound_heads(world, objective, found.value)
-
-    def grow_single(self) -> Candidate | None:
-        """Return the best of the rules grown for each single literal."""
-        try:
-            found = self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
-        except TimeoutError:
-            raise OutOfTime from None
-        except NotImplementedError:
-            return self._by_reference().grow_single()
-        if self._engine.late:
-            raise OutOfTime(found)
-        return found
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
@@ -374,12 +373,12 @@ def make_engine(
         if kernels == "native" and unknown_subset:
             raise OptionError("kernels='native' cannot learn subset accuracy from unknown labels; leave it out")
     if kernels == "reference" or unknown_subset:
-        return ReferenceEngine(table, truth, weights, objective, options, threads)
+        return ReferenceEngine(table, truth, weights, objective, options)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
         lender = like if isinstance(like, NativeEngine) else None
         return NativeEngine(table, truth, weights, objective, options, threads, like=lender)
     logger.info("%s has no compiled search; growing rules with the NumPy kernels", objective)
-    return ReferenceEngine(table, truth, weights, objective, options, threads)
+    return ReferenceEngine(table, truth, weights, objective, options)
 
 
 def _check_unknown(objective: Objective) -> None:

@@ -11,13 +11,38 @@ import numpy.typing as npt
 from polyrule.arrays import Bools, Ints
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
-from polyrule.kernels.cuts import Batch, CutFinder
+from polyrule.heads import LabelCounts, World
+from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming
+from polyrule.kernels.cuts import CutFinder, RowBatch
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.kernels.growth import Batches, Growth, Node, Step
-from polyrule.kernels.judge import Judge, Verdict, whole
+from polyrule.kernels.judge import Judge, Verdict, no_condition
 from polyrule.kernels.state import TrainingState
 from polyrule.measures import Objective
 from polyrule.model.rule import GroupCondition
+
+
+class RowJudge(Judge):
+    """Finds the best candidate of a batch of rows, also where counts per label do not say what a head is worth."""
+
+    def __init__(self, state: TrainingState, objective: Objective) -> None:
+        super().__init__(state.truth.shape[1], objective)
+        self.state = state
+
+    def _bounds(self, batch: RowBatch, allowed: Bools) -> Bounds | None:
+        if not is_example_hamming(self.objective):
+            return super()._bounds(batch, allowed)
+        open_rows = (np.any(self.state.kinds[:, :, :2], axis=2) & allowed.any(axis=1)).any(axis=1)
+        weight = batch.sums(open_rows * self.state.weights)
+        return hamming_bounds(self.counts(batch), weight, self.weight, allowed)
+
+    def _world(self, batch: RowBatch, index: int, allowed: Bools) -> World:
+        state, rows = self.state, self.state.working
+        covered = np.zeros(len(rows), dtype=bool)
+        covered[batch.covered(index)] = True
+        world = World(state.truth[rows], covered[rows], state.assigned[rows], state.weights[rows], allowed)
+        vars(world)["counts"] = LabelCounts.of(batch.kinds[index], self.total)  # they are known already
+        return world
 
 
 @dataclass(eq=False)
@@ -50,12 +75,10 @@ class ReferenceEngine(Growth[RowNode]):
         weights: npt.NDArray[np.int64],
         objective: Objective,
         options: GrowOptions,
-        n_jobs: int = 1,
     ) -> None:
-        full = objective.scope == "full"
-        self.state = TrainingState(dense_labels(truth), weights, objective.negative, full)
-        self._cuts = CutFinder(table, self.state, options.label_conditions)
-        super().__init__(truth.shape[1], objective, options, Judge(self.state, objective))
+        self.table = table
+        self.state = TrainingState(dense_labels(truth), weights, objective.negative, objective.scope == "full")
+        super().__init__(truth.shape[1], objective, options, RowJudge(self.state, objective))
 
     @property
     def remaining(self) -> int:
@@ -73,23 +96,19 @@ class ReferenceEngine(Growth[RowNode]):
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
-        outcome = self.state.commit(candidate, stop_threshold, keep_covered)
-        self._refresh()
-        return outcome
+        return self.state.commit(candidate, stop_threshold, keep_covered)
 
     def resume(self, working: Bools, assigned: npt.NDArray[np.int8]) -> None:
         """Go on from the state that another engine has reached: its working set, and what labels are set to."""
         self.state.resume(working, assigned.reshape(self.state.truth.shape))
-        self._refresh()
-
-    def _refresh(self) -> None:
-        self._cuts.forget()
-        self._judge.refresh()
 
     def begin(self, literals: Bools) -> RowNode:
         """Return the empty body, judged."""
+        self._cuts = CutFinder(self.table, self.state, self.options.label_conditions)
+        self._judge.update(self.state.kinds.sum(axis=0), self.remaining)
         rows = np.flatnonzero(self.state.working)
-        return RowNode((), self.remaining, self._judge.best(whole(rows), literals), rows)
+        whole = RowBatch(self.state, rows, np.array([0]), np.array([len(rows)]), no_condition)
+        return RowNode((), self.remaining, self._judge.best(whole, literals), rows)
 
     def search(self, parent: RowNode, step: Step, literals: Bools, floor: Verdict | None) -> list[RowNode]:
         """Return the best extensions of one body by a step."""
@@ -107,15 +126,10 @@ class ReferenceEngine(Growth[RowNode]):
         count = np.sum([self._cuts.holding(member, rows) for member in step.members], axis=0)
         return np.asarray(rows[count == step.least - 1])
 
-    def weights(self, batch: Batch) -> Ints:
-        """Return the weight that each candidate of a batch covers."""
-        return batch.sums(self.state.weights)
-
-    def extended(self, parent: RowNode, step: Step, batch: Batch, verdict: Verdict) -> RowNode:
+    def extended(self, parent: RowNode, step: Step, batch: RowBatch, verdict: Verdict) -> RowNode:
         """Return the node of the candidate that a verdict names."""
-        rows = batch.covered(verdict.index)
-        body = step.body(batch.condition(verdict.index))
-        return RowNode(body, int(self.state.weights[rows].sum()), verdict, rows)
+        index = verdict.index
+        return RowNode(step.body(batch.condition(index)), int(batch.weight[index]), verdict, batch.covered(index))
 
     def candidate(self, node: RowNode) -> Candidate:
         """Return a grown body as a rule."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.kernels.engine import Candidate, Outcome, who_stays
-from polyrule.measures.definition import UNSET
+from polyrule.measures.definition import UNSET, weights_by_kind
 
 
 class TrainingState:
@@ -36,6 +39,11 @@ class TrainingState:
         #: labels that some head has set; only those may be tested in a body
         self.ever_set = np.zeros(truth.shape[1], dtype=bool)
 
+    @cached_property
+    def kinds(self) -> Ints:
+        """Weight of every example by label and kind; 0 outside the working set."""
+        return weights_by_kind(self.truth, self.assigned, self.weights * self.working)
+
     @property
     def remaining(self) -> int:
         """Weight of the working set."""
@@ -64,6 +72,7 @@ class TrainingState:
         >>> state.remaining
         2
         """
+        self.__dict__.pop("kinds", None)
         rows = candidate.covered
         newly_set = 0
         for label, value, _, _ in candidate.head:
@@ -80,6 +89,7 @@ class TrainingState:
 
     def resume(self, working: npt.NDArray[np.bool_], assigned: npt.NDArray[np.int8]) -> None:
         """Take over another working set and what labels are set to."""
+        self.__dict__.pop("kinds", None)
         self.working, self.assigned = working, assigned
         self.ever_set = (assigned != UNSET).any(axis=0)
 

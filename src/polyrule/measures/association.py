@@ -88,9 +88,6 @@ class Association(Measure):
     def __hash__(self) -> int:
         return hash((Association, self.name))
 
-    def __repr__(self) -> str:
-        return f"Association({self.name!r})"
-
 
 class MEstimate(Measure):
     """(TP + m·P/N) / (TP + FP + m) with the prior P/N = (TP + FN) / (TP + FP + TN + FN).
@@ -138,9 +135,6 @@ class MEstimate(Measure):
 
     def __hash__(self) -> int:
         return hash((MEstimate, self.name, self.m))
-
-    def __repr__(self) -> str:
-        return f"MEstimate({self.name!r})"
 
 
 @dataclass(frozen=True)

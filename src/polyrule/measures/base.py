@@ -58,6 +58,9 @@ class Measure(ABC):
         """
         return MeasureInUnits(self, unit)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     @abstractmethod
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value for integer counts."""
@@ -79,6 +82,11 @@ class Measure(ABC):
         if not self.monotone:
             return None
         return self.value(high[0], low[1], high[2], low[3])
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether `upper_bound` knows a bound."""
+        return self.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is not None
 
     def properties(
         self, averaging: str = "micro", scope: str = "head", negative: bool = True, nothing_set: bool = True

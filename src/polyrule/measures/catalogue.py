@@ -239,21 +239,25 @@ def get(measure: str | Measure | Callable[..., Any]) -> Measure:
 
 
 def _unknown(given: str, name: str) -> str:
-    shown = given if len(given) <= 60 else given[:57] + "..."
     close = difflib.get_close_matches(name[:60], [*available(), *ALIASES], n=2, cutoff=0.6)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ";"
     forms = ", ".join([*FIXED, *(form for _, form, _ in PARAMETRIC)])
-    return f"unknown measure {shown!r}{hint} Known: {forms}, or an expression in tp, fp, tn, fn"
+    return f"unknown measure {_short(given)!r}{hint} Known: {forms}, or an expression in tp, fp, tn, fn"
 
 
 def _parameter(measure: str, name: str, number: Any) -> Fraction:
     try:
         exact = exact_number(number)
-    except ValueError:
-        raise MeasureError(f"{measure}: {name} must be a finite number, got {number!r}") from None
+        float(exact)
+    except (ValueError, OverflowError):
+        raise MeasureError(f"{measure}: {name} must be a finite number, got {_short(repr(number))}") from None
     if exact < 0:
         raise MeasureError(f"{measure}: {name} must not be negative, got {number}")
     return exact
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _decimal(number: Fraction) -> str:

@@ -20,6 +20,9 @@ Head = tuple[LabelValue, ...]
 UNSET = -1
 NOTHING: Counts = (0, 0, 0, 0)
 TP, FP, TN, FN = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+#: Kinds of cells: truth absent or present, label unset or set by an earlier rule (0 to 3: present + 2 · set). A cell
+#: whose truth is unknown would be a fifth kind that is counted nowhere.
+KINDS = 4
 
 
 def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: str) -> Counts:
@@ -66,6 +69,22 @@ def cells(truth: Any, covered: Any, is_set: Any, scope: str) -> Ints:
     return np.asarray(table[truth, covered[..., None].astype(np.int8), is_set.astype(np.int8)])
 
 
+def weights_by_kind(truth: Any, assigned: Any, weights: Any) -> Ints:
+    """Return the weight of each cell of tables (examples, labels) in the place of its kind: (examples, labels, KINDS).
+
+    >>> weights_by_kind(np.array([[1, 0, 2]]), np.array([[-1, 1, -1]]), np.array([5])).tolist()
+    [[[0, 5, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]]]
+    """
+    is_set = assigned != UNSET
+    kinds = [(truth == value) & (is_set == known) for known in (False, True) for value in (0, 1)]
+    return np.asarray(np.stack(kinds, axis=-1) * weights[:, None, None])
+
+
+def weights_by_truth(kinds: Ints) -> Ints:
+    """Sum weights by kind over whether the label is set: (…, KINDS) becomes (…, absent or present)."""
+    return np.asarray(kinds[..., :2] + kinds[..., 2:])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelCounts:
     """Integer counts per label; `tp` and `fp` have a column per literal (``label = 0``, ``label = 1``).
@@ -90,11 +109,13 @@ class LabelCounts:
     covered_absent: Ints
 
     @classmethod
-    def of(cls, unset: Ints, covered: Ints, uncovered: Ints) -> LabelCounts:
-        """Return the counts from numbers of absent and present labels, (…, labels, 2).
+    def of(cls, kinds: Ints, total: Ints) -> LabelCounts:
+        """Return the counts from the weight of what is covered, by kind, and of all examples, by truth.
 
-        They are those of covered examples whose label nobody has set, of all covered ones, and of the others.
+        Shapes are (…, labels, KINDS) and (…, labels, absent or present).
         """
+        unset, covered = kinds[..., :2], weights_by_truth(kinds)
+        uncovered = total - covered
         covers = covered[..., 1], covered[..., 0]
         return cls(unset, unset[..., ::-1], uncovered[..., 1], uncovered[..., 0], *covers)
 

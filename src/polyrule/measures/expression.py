@@ -122,9 +122,6 @@ class ExpressionMeasure(Measure):
     def __hash__(self) -> int:
         return hash((self.name, self.root))
 
-    def __repr__(self) -> str:
-        return f"ExpressionMeasure({self.name!r})"
-
 
 def parse(text: str) -> Measure:
     """Turn an expression into a measure.
@@ -219,9 +216,11 @@ def degree(node: Node) -> Fraction | None:
     """
     if node.kind == "number" or node.kind in VARIABLES:
         return Fraction(node.kind in VARIABLES)
-    first, *others = [degree(part) for part in node.operands if part != Node("number") or node.kind in "*/**"]
-    if first is None or None in others:
-        return None
+    degrees = [degree(part) for part in node.operands if part != Node("number") or node.kind in "*/**"]
+    if not degrees or None in degrees:
+        return None if degrees else Fraction(0)
+    first, *others = degrees
+    assert first is not None
     if node.kind in ("*", "/", "**"):
         power = {"*": first + (others[0] or 0), "/": first - (others[0] or 0)}
         return power.get(node.kind, first * node.operands[1].number)

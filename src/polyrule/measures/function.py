@@ -294,6 +294,3 @@ class FunctionMeasure(Measure):
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the function's double as an exact fraction."""
         return Fraction(float(self.values(*np.array([[tp], [fp], [tn], [fn]], dtype=np.float64))[0]))
-
-    def __repr__(self) -> str:
-        return f"FunctionMeasure({self.name!r})"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isfinite, log
+from math import log
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from polyrule.errors import OptionError
-from polyrule.measures.association import SPECS, Association, MEstimate
+from polyrule.measures.association import Association, MEstimate
 from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get, hamming
 from polyrule.measures.expression import ExpressionMeasure
@@ -22,11 +22,13 @@ from polyrule.measures.ratio import RatioMeasure, Row
 LARGEST_SUM = 1 << 60
 #: A lift in steps of 2**-30 below this may be multiplied in, too.
 LARGEST_LIFT = 1 << 36
+#: Of the numbers of a lift, so that all its factors are finite.
+LARGEST_NUMBER = 1e100
 
 HAMMING = hamming().rows
 
-KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
-FORMULAS = ("", "m_estimate", *SPECS, "function", "ratio")
+Kind = Literal["singles", "subset", "ratio", "counted", "micro", "alone", "example"]
+NOTHING: Row = (0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +67,14 @@ class FastForm:
     'singles'
     """
 
-    kind: str
-    num: Row
-    den: Row
-    scope: str
-    rho: tuple[int, ...] | None
-    max_head_size: int | None
+    kind: Kind
+    num: Row = NOTHING
+    den: Row = NOTHING
+    scope: str = "head"
+    rho: tuple[int, ...] | None = None
+    max_head_size: int | None = None
     formula: str = ""
     m: tuple[int, int] = (0, 1)
-
-    def __post_init__(self) -> None:
-        for what, value, known in (
-            ("kind", self.kind, KINDS),
-            ("scope", self.scope, SCOPES),
-            ("formula", self.formula, FORMULAS),
-        ):
-            if value not in known:
-                raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
 def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
@@ -101,16 +94,12 @@ def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm 
     if found is None or objective.scope != "head" or not objective.lift.is_none:
         return None
     formula, m = found
-    if objective.averaging == "label" or (
-        objective.averaging == "micro" and (n_labels == 1 or objective.max_head_size == 1)
-    ):
-        kind = "counted"
-    elif objective.averaging == "micro":
-        kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
-    else:
+    if objective.averaging not in ("micro", "label"):
         return None
-    zero: Row = (0, 0, 0, 0, 0)
-    return FastForm(kind, zero, zero, "head", None, objective.max_head_size, formula, m)
+    kind: Kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
+    if objective.averaging == "label" or n_labels == 1 or objective.max_head_size == 1:
+        kind = "counted"
+    return FastForm(kind, max_head_size=objective.max_head_size, formula=formula, m=m)
 
 
 def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
@@ -124,7 +113,7 @@ def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
     return (measure.name, (0, 1)) if isinstance(measure, Association) else None
 
 
-def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> str | None:
+def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> Kind | None:
     if objective.averaging == "label" and objective.scope == "head" and not lifted:
         return "singles" if min(measure.denominator) >= 0 else None
     if objective.averaging == "example":
@@ -148,7 +137,7 @@ SEARCHES = ("auto", "exhaustive", "antimonotone", "decomposable", "ratio", "subs
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """Multiplies the value of a head by ρ(number of its labels); ρ(1) = 1 and ρ >= 1.
+    """Multiplies the value of a head by ρ(number of its labels); ρ >= 1, and ρ(1) = 1 but for a peak at 1.
 
     ρ is fixed as a whole number of 2**-30 steps, so that every engine on every machine compares the same rationals.
 
@@ -188,8 +177,8 @@ class Lift:
         if self.kind not in ("none", "kln", "root", "peak"):
             raise OptionError(f"lift {self.kind!r} is unknown; use none, kln:K, root:K or peak:P,RHO_MAX,CURVATURE")
         numbers = (self.k, self.peak_at, self.rho_max, self.curvature)
-        if not all(isfinite(x) for x in numbers):
-            raise OptionError(f"lift {self.kind}: its numbers must be finite, got {numbers}")
+        if not all(abs(x) <= LARGEST_NUMBER for x in numbers):
+            raise OptionError(f"lift {self.kind}: its numbers must be finite and at most 1e100, got {numbers}")
         if self.kind == "kln" and self.k < 0:
             raise OptionError(f"lift kln: k must not be negative, got {self.k:g}")
         if self.kind == "root" and self.k < 1:
@@ -388,18 +377,12 @@ class Objective:
         True
         """
         measure = self.measure
-        rho = (
-            None
-            if self.lift.is_none
-            else tuple(
-                self.lift.SCALE if size == 0 else self.lift.steps(size, n_labels) for size in range(n_labels + 1)
-            )
-        )
+        lift, rho = self.lift, None
+        if not lift.is_none:
+            rho = (lift.SCALE, *(lift.steps(size, n_labels) for size in range(1, n_labels + 1)))
         if isinstance(measure, SubsetAccuracy):
-            if self.scope != "head" or rho is not None:
-                return None
-            zero: Row = (0, 0, 0, 0, 0)
-            return FastForm("subset", zero, zero, "head", None, self.max_head_size)
+            plain = self.scope == "head" and rho is None
+            return FastForm("subset", max_head_size=self.max_head_size) if plain else None
         if not isinstance(measure, RatioMeasure):
             return _traced_form(self, n_labels, weight) or _counted_form(self, n_labels, weight)
         kind = _ratio_kind(self, measure, lifted=rho is not None)

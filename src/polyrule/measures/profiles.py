@@ -16,8 +16,8 @@ from math import comb
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
-from polyrule.measures.definition import UNSET, LabelCounts
+from polyrule.arrays import Floats, Ints
+from polyrule.measures.definition import KINDS, UNSET, LabelCounts, weights_by_truth
 from polyrule.measures.small_worlds import Batch
 
 LABELS = (2, 3)
@@ -29,44 +29,45 @@ TIED_EXAMPLES = 8
 class Profiles:
     """Worlds with one number of labels, of which only counts are known."""
 
-    open: Ints  # covered examples of which the label is unset: absent, present
-    closed: Ints  # covered examples of which the label is set: absent, present
-    outside: Ints  # uncovered examples: absent, present
+    kinds: Ints  # covered examples by label and kind: (worlds, labels, KINDS)
+    outside: Ints  # uncovered examples by label and truth: (worlds, labels, absent or present)
+
+    @classmethod
+    def of(cls, rows: Ints) -> Profiles:
+        """Make worlds of rows of `label_profiles`: (worlds, labels, 6)."""
+        return cls(rows[..., :KINDS], rows[..., KINDS:])
 
     def __len__(self) -> int:
-        return len(self.open)
+        return len(self.kinds)
 
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return int(self.open.shape[1])
-
-    def usable(self, min_tp: int) -> tuple[Bools, Bools]:
-        """Say which literals ``label = 0`` and ``label = 1`` have enough true positives: shape (worlds, labels)."""
-        return self.open[..., 0] >= min_tp, self.open[..., 1] >= min_tp
+        return int(self.kinds.shape[1])
 
     def counts(self, scope: str) -> Ints:
         """Return the counts of each label for each thing a head may say: (worlds, labels, 3, 4)."""
-        return LabelCounts.of(self.open, self.open + self.closed, self.outside).said(scope)
+        return LabelCounts.of(self.kinds, weights_by_truth(self.kinds) + self.outside).said(scope)
 
     def matrices(self, world: int) -> Batch:
         """Return one of the worlds with examples and all, as a batch of one."""
-        inside = int((self.open + self.closed)[world, 0].sum())
+        inside = int(self.kinds[world, 0].sum())
         total = inside + int(self.outside[world, 0].sum())
         truth = np.zeros((total, self.n_labels), np.int8)
         assigned = np.full((total, self.n_labels), UNSET, np.int8)
         for label in range(self.n_labels):
-            free, fixed = self.open[world, label], self.closed[world, label]
-            truth[: free[1], label] = 1
-            truth[free.sum() : free.sum() + fixed[1], label] = 1
-            assigned[free.sum() : inside, label] = 0
+            absent, present, _, present_and_set = self.kinds[world, label].tolist()
+            unset = absent + present
+            truth[:present, label] = 1
+            truth[unset : unset + present_and_set, label] = 1
+            assigned[unset:inside, label] = 0
             truth[inside : inside + self.outside[world, label, 1], label] = 1
         return Batch(truth[None], (np.arange(total) < inside)[None], assigned[None])
 
 
 @cache
 def label_profiles(covered: int, uncovered: int, nothing_set: bool, scope: str) -> Ints:
-    """Return all profiles of one label: rows (open absent, open present, closed absent, closed present, FN).
+    """Return all profiles of one label: rows of covered examples by kind, then uncovered ones, absent and present.
 
     Only with scope ``all`` it makes a difference whether a label that is set is present.
     """
@@ -75,7 +76,8 @@ def label_profiles(covered: int, uncovered: int, nothing_set: bool, scope: str) 
         for absent in (covered - present,) if nothing_set else range(covered - present, -1, -1):
             rest = covered - present - absent
             for set_present in range(rest + 1 if scope == "all" else 1):
-                rows += [(absent, present, rest - set_present, set_present, fn) for fn in range(uncovered + 1)]
+                inside = absent, present, rest - set_present, set_present
+                rows += [(*inside, uncovered - fn, fn) for fn in range(uncovered + 1)]
     return np.array(rows, dtype=np.int64)
 
 
@@ -108,7 +110,7 @@ def profile_batches(budget: int, nothing_set: bool, scope: str, seed: int = 0) -
             ]
             whole = np.concatenate(parts)
             for start in range(0, len(whole), BATCH):
-                yield _profiles(whole[start : start + BATCH])
+                yield Profiles.of(whole[start : start + BATCH])
     yield from random_profiles(budget - used, nothing_set, seed)
 
 
@@ -126,31 +128,23 @@ def tied_profiles(values: Callable[..., Floats], nothing_set: bool) -> Iterator[
     """
     for examples in range(2, TIED_EXAMPLES + 1):
         for inside in range(examples, 0, -1):
-            kinds = _with_tn(label_profiles(inside, examples - inside, nothing_set, "head"), examples - inside)
-            kinds = kinds[kinds[:, 1] > 0]
-            found = values(*kinds[:, [1, 0, 5, 4]].T)
+            rows = label_profiles(inside, examples - inside, nothing_set, "head")
+            rows = rows[rows[:, 1] > 0]
+            found = values(*rows[:, [1, 0, 4, 5]].T)
             order = np.argsort(found, kind="stable")
             for step in (1, 2, 4, 8, 16):
                 one, other = order[:-step], order[step:]
                 tied = np.isclose(found[one], found[other], rtol=1e-11, atol=1e-11)
                 if tied.any():
-                    yield _profiles(np.stack([kinds[one[tied]], kinds[other[tied]]], axis=1))
-
-
-def _with_tn(kinds: Ints, outside: int) -> Ints:
-    return np.concatenate([kinds, outside - kinds[:, 4:]], axis=1)
+                    yield Profiles.of(np.stack([rows[one[tied]], rows[other[tied]]], axis=1))
 
 
 @cache
 def _complete(labels: int, inside: int, outside: int, nothing_set: bool, scope: str) -> Ints:
-    """Return all worlds up to the order of labels: (worlds, labels, 6), the last column TN."""
-    kinds = _with_tn(label_profiles(inside, outside, nothing_set, scope), outside)
-    chosen = np.array(list(combinations_with_replacement(range(len(kinds)), labels)))
-    return np.asarray(kinds[chosen])
-
-
-def _profiles(rows: Ints) -> Profiles:
-    return Profiles(rows[..., 0:2], rows[..., 2:4], rows[..., [5, 4]])
+    """Return all worlds up to the order of labels: (worlds, labels, 6)."""
+    rows = label_profiles(inside, outside, nothing_set, scope)
+    chosen = np.array(list(combinations_with_replacement(range(len(rows)), labels)))
+    return np.asarray(rows[chosen])
 
 
 def _random(rng: np.random.Generator, count: int, nothing_set: bool) -> Profiles:
@@ -166,8 +160,5 @@ def _random(rng: np.random.Generator, count: int, nothing_set: bool) -> Profiles
     present = rng.binomial(inside - closed, share())
     closed_present = rng.binomial(closed, share())
     fn = rng.binomial(outside, share())
-    return Profiles(
-        np.stack([inside - closed - present, present], axis=-1),
-        np.stack([closed - closed_present, closed_present], axis=-1),
-        np.stack([outside - fn, fn], axis=-1),
-    )
+    covered = inside - closed - present, present, closed - closed_present, closed_present
+    return Profiles.of(np.stack([*covered, outside - fn, fn], axis=-1))

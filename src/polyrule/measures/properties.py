@@ -373,7 +373,7 @@ def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Pro
     if verdict.linear:
         searches.append("ratio")
     others = ["bound", *(["antimonotone"] if proved else [])]
-    if verdict.fact == "L" and case.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
+    if verdict.fact == "L" and not case.measure.has_bound:
         others.reverse()  # without a bound, branch and bound would try every head
     searches += others
     searches.append("exhaustive")

@@ -106,14 +106,21 @@ class RatioMeasure(Measure):
         return divided(top, bottom)
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
-        """Take every count at the end where the ratio is larger; None if that differs from case to case."""
+        """Take every count at the end where the ratio is larger; None if that differs from case to case.
+
+        Where a box holds counts of denominator 0, whose value is 0, others may be worth less.
+        """
         if not self.has_positive_denominator or None in self.directions:
             return None
         ends = [h if d == 1 else lo for d, lo, h in zip(self.directions, low, high, strict=True)]
-        bound = self.value(*ends)
-        b = self.denominator
-        can_vanish = b[0] == 0 and not any(w and x for w, x in zip(b[1:], low, strict=True))
-        return max(bound, Fraction(0)) if can_vanish else bound
+        zero, *b = self.denominator
+        if zero or any(w and x for w, x in zip(b, low, strict=True)):
+            return self.value(*ends)
+        if any(w and x for w, x in zip(b, ends, strict=True)):
+            return max(self.value(*ends), Fraction(0))
+        # where the ends have nothing below, the fewest counts that have something are one of a kind
+        something = [[*ends[:i], 1, *ends[i + 1 :]] for i in range(4) if b[i] and high[i] > 0]
+        return max((self.value(*counts) for counts in something), default=Fraction(0))
 
     def _direction(self, i: int) -> int | None:
         """+1 if the ratio never falls as count i grows, -1 if it never rises, 0 if it ignores it, None if it varies."""
@@ -142,7 +149,7 @@ class RatioMeasure(Measure):
 
 
 def _five(name: str, which: str, row: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(row, str) or len(row) != 5:
+    if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 5:
         raise MeasureError(
             f"measure {name!r}: the {which} needs five coefficients (constant, TP, FP, TN, FN), got {row!r}"
         )

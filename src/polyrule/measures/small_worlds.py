@@ -45,12 +45,6 @@ class Batch:
         """Number of labels."""
         return int(self.truth.shape[2])
 
-    def usable(self, min_tp: int) -> tuple[Bools, Bools]:
-        """Say which literals ``label = 0`` and ``label = 1`` have enough true positives: shape (worlds, labels)."""
-        open_cells = self.covered[:, :, None] & (self.assigned == UNSET)
-        absent, present = ((open_cells & (self.truth == truth)).sum(axis=1) >= min_tp for truth in (0, 1))
-        return absent, present
-
     def cells(self, scope: str) -> Ints:
         """Return where each cell counts, for each thing a head may say: (worlds, examples, labels, 3, 4)."""
         return cells(self.truth, self.covered, self.assigned != UNSET, scope)
@@ -125,8 +119,8 @@ def heads_over(labels: int, negative: bool) -> Ints8:
 
 def usable_heads(batch: Batch | Profiles, heads: Ints8, min_tp: int = 1) -> Bools:
     """Say which heads have only literals with at least `min_tp` true positives: shape (worlds, heads)."""
-    absent, present = batch.usable(min_tp)
-    fine = np.stack([np.ones_like(present), absent, present], axis=2)
+    fine = batch.counts("head")[..., 0] >= min_tp
+    fine[..., OUT] = True
     usable = np.ones((len(batch), len(heads)), bool)
     for label in range(heads.shape[1]):
         usable &= fine[:, label, heads[:, label]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,29 @@ from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Feature
 from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
-from polyrule.scale.coded import Border, Counts, Range
-from polyrule.scale.judge import CountedBatch
+from polyrule.scale.coded import Body, Border, Counts, Range
 from polyrule.store.bins import Bins
+
+
+@dataclass(frozen=True, eq=False)
+class CountedBatch:
+    """Candidates of one column: weight that each of them covers, and its body by codes and by last condition."""
+
+    kinds: Ints  # (candidates, labels, KINDS)
+    weight: Ints
+    body: Callable[[int], Body]
+    condition: Callable[[int], Condition]
+
+    @classmethod
+    def of(
+        cls, border: Border, counts: Counts, ranges: Callable[[int], Range], condition: Callable[[int], Condition]
+    ) -> CountedBatch:
+        """Return the candidates that satisfy so much of a border."""
+        covered = counts if border.offset is None else counts + border.offset
+        return cls(covered.kinds, covered.weight, lambda index: border.longer(ranges(index)), condition)
+
+    def __len__(self) -> int:
+        return len(self.weight)
 
 
 def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, Bools]:
@@ -63,7 +84,7 @@ def numeric_batch(
         threshold = midpoint(float(bins.highs[cut]), float(bins.lows[upper]))
         return NumericCondition(column, ">" if above[index] else "<=", threshold)
 
-    return batch_of(border, Counts(split(counts.kinds), split(counts.weight)), ranges, condition)
+    return CountedBatch.of(border, Counts(split(counts.kinds), split(counts.weight)), ranges, condition)
 
 
 def equality_batch(
@@ -84,26 +105,4 @@ def equality_batch(
     def ranges(index: int) -> Range:
         return Range(column, int(values[index]), int(values[index]))
 
-    return batch_of(border, counts.at(values), ranges, condition)
-
-
-def whole_batch(counts: Counts) -> CountedBatch:
-    """Return a batch with one candidate: the empty body as it is, from the counts of any one column."""
-
-    def none(index: Any) -> Any:
-        raise IndexError("the body as it is adds no condition")
-
-    total = Counts(counts.kinds.sum(axis=0, keepdims=True), counts.weight.sum(keepdims=True))
-    return batch_of(Border((), counts, none), total, None, none)
-
-
-def batch_of(
-    border: Border,
-    counts: Counts,
-    ranges: Callable[[int], Range] | None,
-    condition: Callable[[int], Condition],
-) -> CountedBatch:
-    """Return the candidates that satisfy so much of a border."""
-    covered = counts if border.offset is None else counts + border.offset
-    unset = np.ascontiguousarray(covered.kinds[..., :2])
-    return CountedBatch(unset, unset + covered.kinds[..., 2:], covered.weight, ranges, border.longer, condition)
+    return CountedBatch.of(border, counts.at(values), ranges, condition)

@@ -11,13 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from polyrule.arrays import Ints
+from polyrule.measures.definition import KINDS
 from polyrule.store.bins import Bins
 
 #: Codes of a label column: what earlier rules have set (0, 1), or nothing yet.
 LABEL_CODES = 3
-#: Kinds of a covered row, label by label: truth absent or present, label unset or set by an earlier rule. A label whose
-#: truth is unknown would be a fifth kind that is counted nowhere.
-KINDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class Layout:
 
 @dataclass(slots=True, eq=False)
 class Counts:
-    """Integer counts of covered rows: `kinds[bin, label, kind]`, and `weight[bin]` of all of them.
+    """Weight of covered rows by bin, label and kind, `kinds[bin, label, kind]`, and in all, `weight[bin]`.
 
     Counts of any division of the rows add up, in any order.
     """

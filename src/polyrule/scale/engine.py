@@ -13,14 +13,14 @@ from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.growth import Step as Growing
-from polyrule.kernels.judge import Verdict
+from polyrule.kernels.judge import Verdict, no_condition
 from polyrule.measures import Objective, RatioMeasure
 from polyrule.model.rule import LabelCondition, NominalCondition
 from polyrule.native import native
-from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
+from polyrule.scale.batches import CountedBatch, equality_batch, numeric_batch
 from polyrule.scale.coded import LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step, on_host
 from polyrule.scale.counter import Counter
-from polyrule.scale.judge import ColumnViews, CountedBatch, CountedJudge, decide
+from polyrule.scale.judge import ColumnViews, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
 from polyrule.store.packed import Packed
 
@@ -242,9 +242,10 @@ class CountedEngine(Growth[CountedNode]):
         """Return the empty body, judged."""
         kinds = self._totals()
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
-        self._judge.update(kinds[:, :2] + kinds[:, 2:], self.remaining)
+        self._judge.update(kinds, self.remaining)
         self._weights.clear()
-        verdict = self._judge.best(whole_batch(self._first_column()), literals)  # type: ignore[arg-type]
+        whole = CountedBatch(kinds[None], np.array([self.remaining]), lambda index: (), no_condition)
+        verdict = self._judge.best(whole, literals)
         return CountedNode((), self.remaining, verdict, counts=None if self._ranged else self._whole())
 
     def search(self, parent: CountedNode, step: Growing, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
@@ -283,10 +284,6 @@ class CountedEngine(Growth[CountedNode]):
         covered = self._first_column(parent)
         offset = Counts(covered.kinds.sum(axis=0), covered.weight.sum())
         return Border(rows, self._count(rows), longer, offset)
-
-    def weights(self, batch: CountedBatch) -> Ints:
-        """Return the weight that each candidate of a batch covers."""
-        return batch.weight
 
     def extended(self, parent: CountedNode, step: Growing, batch: CountedBatch, verdict: Verdict) -> CountedNode:
         """Return the node of the candidate that a verdict names."""
@@ -327,7 +324,7 @@ class CountedEngine(Growth[CountedNode]):
         chosen = self._batch(border, column, (cut, above))
         if column >= len(self.features):
             allowed[column - len(self.features)] = False
-        verdict = self._judge.best(chosen, allowed)  # type: ignore[arg-type]
+        verdict = self._judge.best(chosen, allowed)
         assert verdict is not None
         return [self.extended(parent, step, chosen, verdict)]
 

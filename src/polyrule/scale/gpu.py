@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polyrule.measures import RatioMeasure
+from polyrule.measures.definition import KINDS
 from polyrule.scale import device
-from polyrule.scale.coded import KINDS, Counts
+from polyrule.scale.coded import Counts
 from polyrule.scale.counter import Counter
 from polyrule.scale.questions import Question
 from polyrule.scale.state import BlockState

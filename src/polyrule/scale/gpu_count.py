@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.measures.definition import KINDS
 from polyrule.scale import device
-from polyrule.scale.coded import KINDS, Counts, Layout
+from polyrule.scale.coded import Counts, Layout
 from polyrule.scale.device import CODES, Tuning
 from polyrule.scale.state import BlockState, label_bits
 

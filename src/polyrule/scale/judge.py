@@ -15,35 +15,17 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
-from polyrule.heads import LabelCounts, World
-from polyrule.kernels.judge import Judge, Verdict
+from polyrule.heads.single_literals import merge
+from polyrule.heads.world import HeadSpace, rank
+from polyrule.kernels.judge import Judge, Verdict, verdict_of
 from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
-from polyrule.model.rule import Condition
 from polyrule.native import native
 from polyrule.scale import device
-from polyrule.scale.coded import Body, Counts, Range
+from polyrule.scale.batches import CountedBatch
+from polyrule.scale.coded import Body, Counts
 from polyrule.scale.gpu import decide_on_device
 
 Literals = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class CountedBatch:
-    """Candidates of one column: what each of them covers, as counts (candidates, labels, absent or present)."""
-
-    unset: Ints
-    covered: Ints
-    weight: Ints
-    ranges: Callable[[int], Range] | None  # None: the empty body as it is
-    longer: Callable[[Range], Body]
-    condition: Callable[[int], Condition]
-
-    def __len__(self) -> int:
-        return len(self.weight)
-
-    def body(self, index: int) -> Body:
-        """Return the body of a candidate, coded."""
-        return () if self.ranges is None else self.longer(self.ranges(index))
 
 
 def check_countable(objective: Objective) -> None:
@@ -65,17 +47,8 @@ class CountedJudge(Judge):
 
     def __init__(self, labels: int, objective: Objective, agree: Callable[[Body, Literals], Ints]) -> None:
         check_countable(objective)
-        self.objective = objective
-        self.watch = None
-        self._last = None
-        form = objective.fast_form(labels)
-        self.form = None if form is None or form.formula else form
+        super().__init__(labels, objective)
         self._agree = agree
-
-    def update(self, total: Ints, working_weight: int) -> None:
-        """Take note of the working set: (labels, absent or present) and its weight."""
-        self.total = total
-        self._working_weight = working_weight
 
     def fast_measure(self, allowed: Bools) -> RatioMeasure | None:
         """What values single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
@@ -85,45 +58,25 @@ class CountedJudge(Judge):
         values = self._literal_values(allowed)
         return None if values is None else values.ratio
 
-    def counts(self, batch: Any) -> LabelCounts:
-        """Label counts of every candidate."""
-        return LabelCounts.of(batch.unset, batch.covered, self.total - batch.covered)
-
-    def _world(self, batch: Any, index: int, allowed: Bools) -> World:
-        return World.from_counts(batch.unset[index], batch.covered[index], self.total, self._working_weight, allowed)
-
-    def ends_growth(self) -> bool:
-        """Say no: that takes rows."""
-        return False
-
-    def _search(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
+    def _search(self, batch: CountedBatch, index: int, allowed: Bools) -> Verdict | None:
+        """Search the best head of a candidate."""
         subset = isinstance(self.objective.measure, SubsetAccuracy)
         return (self._search_subset if subset else super()._search)(batch, index, allowed)
 
-    def _search_subset(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
+    def _search_subset(self, batch: CountedBatch, index: int, allowed: Bools) -> Verdict | None:
         """Literals that are right on the same examples go together: they agree on as much as each is right."""
-        unset = batch.unset[index]
-        usable = allowed & (unset > 0)
-        if not usable.any():
+        world = self._world(batch, index, allowed)
+        space = HeadSpace.of(world, self.objective)
+        if not space.choices:
             return None
-        right = np.where(usable, unset + (self.total - batch.covered[index])[:, :1], -1)
-        best = int(right.max())
-        tied = tuple((int(label), int(value)) for label, value in np.argwhere(right == best))
-        agreed = self._agree(batch.body(index), tied) if len(tied) > 1 else np.array([[best]])
-        groups: list[tuple[int, int, list[int], list[int]]] = []
-        for i in range(len(tied)):
-            members = [tied[j] for j in np.flatnonzero(agreed[i] == best)]
-            if self.objective.max_head_size is not None and len(members) > self.objective.max_head_size:
-                members.sort(key=lambda literal: (-unset[literal], literal[0]))
-                members = sorted(members[: self.objective.max_head_size])
-            tp = int(sum(unset[literal] for literal in members))
-            groups.append((-len(members), -tp, [m[0] for m in members], [-m[1] for m in members]))
-        _, tp, labels, values = min(groups)
-        head = tuple(
-            (label, -value, int(unset[label, -value]), int(unset[label, 1 + value]))
-            for label, value in zip(labels, values, strict=True)
-        )
-        return Verdict(index, Fraction(best, self._working_weight), -tp, head)
+        right = {(label, v): int(world.counts.tp[label, v] + world.counts.tn[label]) for label, v in space.literals}
+        most = max(right.values())
+        best = tuple(literal for literal, weight in right.items() if weight == most)
+        agreed = self._agree(batch.body(index), best) if len(best) > 1 else np.array([[most]])
+        heads = [merge((best[j] for j in np.flatnonzero(row == most)), space, world) for row in agreed]
+        value = Fraction(most, self.weight)
+        head = max(heads, key=lambda head: rank(value, head, world.tp(head)))
+        return verdict_of(index, value, head, world.counts)
 
 
 @dataclass(frozen=True, eq=False)

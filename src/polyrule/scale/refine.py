@@ -17,11 +17,11 @@ from polyrule.arrays import Bools, Floats, Ints
 from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.kernels.growth import Step, without_tested
 from polyrule.kernels.judge import Verdict
+from polyrule.measures.definition import KINDS
 from polyrule.model.rule import Condition, NumericCondition
-from polyrule.scale.batches import batch_of
-from polyrule.scale.coded import KINDS, Body, Border, Counts, Range, on_host
+from polyrule.scale.batches import CountedBatch
+from polyrule.scale.coded import Body, Border, Counts, Range, on_host
 from polyrule.scale.engine import CountedEngine, CountedNode
-from polyrule.scale.judge import CountedBatch
 from polyrule.scale.state import BlockState
 
 #: Relative error that doubles may have in a bound.
@@ -157,7 +157,7 @@ class RefiningEngine(CountedEngine):
         def condition(index: int) -> Condition:
             return NumericCondition(column, ">" if above[index] else "<=", threshold(int(below[index])))
 
-        return batch_of(border, Counts(split(steps.counts.kinds), split(steps.counts.weight)), ranges, condition)
+        return CountedBatch.of(border, Counts(split(steps.counts.kinds), split(steps.counts.weight)), ranges, condition)
 
     def _hopeful(self, counts: Counts, offset: Ints | int, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
         """Which bins could hold a cut that reaches the level: take of their rows only those that help."""

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from polyrule.errors import DataError
-from polyrule.scale.coded import KINDS, Counts, Step
+from polyrule.measures.definition import KINDS
+from polyrule.scale.coded import Counts, Step
 from polyrule.scale.counter import States, room_for_blocks
 from polyrule.scale.questions import CountRows, Question, fill_usual
 from polyrule.store import Block, Store

@@ -139,6 +139,4 @@ def as_worlds(point: dict[str, list[Fraction]]) -> Profiles | None:
     inside = max(v[0] + v[1] for v in vectors)
     if len(outside) > 1 or inside + max(outside) > LARGEST_WORLD:
         return None
-    free = np.array([[[fp, tp] for tp, fp, _, _ in vectors]])
-    closed = np.array([[[inside - tp - fp, 0] for tp, fp, _, _ in vectors]])
-    return Profiles(free, closed, np.array([[[tn, fn] for _, _, tn, fn in vectors]]))
+    return Profiles.of(np.array([[[fp, tp, inside - tp - fp, 0, tn, fn] for tp, fp, tn, fn in vectors]]))
