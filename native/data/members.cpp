@@ -191,10 +191,11 @@ void Members::fill_lists(const Columns& columns) {
 
 template <class Counter>
 void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts, bool in_classes) const {
-  std::fill(counts, counts + vectors * kVector, Counter(0));
+  const bool listed = vectors * kVector > listed_from_;  // what a block lacks may be listed beyond these vectors
+  std::fill(counts, counts + (listed ? counters_ : vectors * kVector), Counter(0));
   const std::size_t recorded = std::min(vectors, listed_from_ / kVector);
   if (recorded > 0) count_records(records_.get(), stride_, rows, recorded, counts, in_classes);
-  if (vectors * kVector > listed_from_) count_listed(rows, counts, in_classes);
+  if (listed) count_listed(rows, counts, in_classes);
 }
 
 template <class Counter>

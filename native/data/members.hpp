@@ -79,7 +79,7 @@ class Members {
   template <class Counter>
   void add_last(const std::vector<Row>& rows, Counter* counts, bool in_classes) const;
 
-  // The weight of the given rows by condition, for the first `vectors` vectors.
+  // The weight of the given rows by condition, for the first `vectors` vectors; `counts` has room for all.
   template <class Counter>
   void count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts, bool in_classes = false) const;
   // The weight of a condition's rows among some.

@@ -109,21 +109,25 @@ void ListSearch::offer_pure(const Watch& watch, const Node& node, const Records&
         if (label.usable(v)) pure[(v ? 0 : records.words()) + label.label / 64] |= Word{1} << label.label % 64;
   }
   std::vector<Count> totals = sum_labels<Counter>(node, records, pure);
-  purify(watch, node, mixed, store, totals);
+  std::size_t end = 0;  // of the conditions that reach enough if all they cover is right
+  for (std::size_t k = 0; k < members_.size(); ++k)
+    if (totals[k] + Count(store.sizes.get()[k]) * Count(mixed.size()) >= best.least_tp()) end = k + 1;
+  if (end > 0) purify(watch, node, mixed, (end + 255) / 256, store, totals);
   for (std::uint32_t k = 0; k < members_.size(); ++k)
     if (store.sizes.get()[k] > 0 && totals[k] >= best.least_tp()) best.offer({{1, 1}, totals[k], members_[k]});
 }
 
-// Adds the true positives of labels that have one value only under a condition, label by label.
+// Adds the true positives of labels that have one value only under a condition, label by label, for the first vectors
+// of conditions.
 template <class Counter>
-void ListSearch::purify(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
+void ListSearch::purify(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, std::size_t vectors,
                         Store<Counter>& store, std::vector<Count>& all_totals) {
   struct Worker {
     NodeCounts<Counter> counts;
     LineArray<Counter> present, absent;
     std::vector<Count> totals;  // by condition
   };
-  const std::size_t size = members_.counters(), vectors = members_.vectors();
+  const std::size_t size = vectors * 256;
   LabelCounts<Counter>* const kept = kept_counts(store);
   const std::size_t work = labels.size() * (size + node.rows.size() * vectors / 8);
   const int threads = work < limits_.threaded_work ? 1 : threads_;
@@ -133,7 +137,7 @@ void ListSearch::purify(const Watch& watch, const Node& node, const std::vector<
     if (!worker) {
       worker.reset(
           new Worker{{node, state_, members_, store.sizes.all(), kept, false}, {}, {}, std::vector<Count>(size, 0)});
-      for (LineArray<Counter>* room : {&worker->present, &worker->absent}) room->resize(size);
+      for (LineArray<Counter>* room : {&worker->present, &worker->absent}) room->resize(members_.counters());
     }
     auto& [counts, present_room, absent_room, totals] = *worker;
     const NodeLabel& label = labels[i];

@@ -66,8 +66,8 @@ class ListSearch : public Searcher {
   template <class Counter>
   std::vector<Count> sum_labels(const Node& node, const Records& records, const std::vector<Word>& labels) const;
   template <class Counter>
-  void purify(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, Store<Counter>& store,
-              std::vector<Count>& all_totals);
+  void purify(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, std::size_t vectors,
+              Store<Counter>& store, std::vector<Count>& all_totals);
   template <class Counter>
   LabelCounts<Counter>* kept_counts(Store<Counter>& store) const;  // null if counts of the empty body are not
   bool is_short() const { return state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX; }

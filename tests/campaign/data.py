@@ -30,7 +30,10 @@ def draw_data(rng: np.random.Generator, small: bool, most_labels: int | None = N
         rows, features, labels = (int(rng.integers(*r)) for r in ((200, 700), (2, 4), (2, 4)))
     sparse = bool(rng.random() < 0.3)
     columns, kinds = [], []
-    only = "zeros" if rng.random() < 0.35 else None
+    draw = rng.random()
+    only = "zeros" if draw < 0.35 else "usual" if draw > 0.97 and not small else None
+    if only == "usual":  # more conditions than are counted in one vector
+        rows, features = int(rng.integers(100, 260)), int(rng.integers(4, 7))
     for _ in range(features):
         column, kind = _column(rng, rows, sparse, columns, only)
         columns.append(column)
@@ -67,6 +70,9 @@ def _column(
     elif kind == "categories":  # more than anybody lists; most occur once or never
         feature = ("nominal", int(rng.integers(101, 140)))
         column = np.minimum(rng.integers(0, feature[1], rows), rng.integers(0, feature[1], rows)).astype(float)
+    elif kind == "usual":  # one of very many on most rows
+        feature = ("nominal", int(rng.integers(101, 200)))
+        column = np.where(rng.random(rows) < 0.55, feature[1] // 2, rng.integers(0, feature[1], rows)).astype(float)
     elif kind == "ordinal":
         feature = ("ordinal", int(rng.integers(2, 7)))
         column = rng.integers(0, feature[1], rows).astype(float)
@@ -86,9 +92,9 @@ def _column(
         base = others[int(rng.integers(len(others)))] if others else rng.integers(0, 5, rows).astype(float)
         with np.errstate(over="ignore"):
             column = np.where(np.abs(base) < 1e300, base + rng.integers(0, 2, rows), base)
-    if sparse and kind not in ("extreme", "nominal", "categories"):
+    if sparse and kind not in ("extreme", "nominal", "categories", "usual"):
         column = np.where(rng.random(rows) < 0.5, 0.0, column)
-    if only or rng.random() < 0.4:
+    if only == "zeros" or rng.random() < 0.4:
         column = np.where(rng.random(rows) < rng.choice([0.05, 0.12, 0.3]), np.nan, column)
     return column, feature
 

@@ -327,6 +327,29 @@ def test_nominal_columns_under_many_labels(measure: str, threads: int) -> None:
         learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=3)
 
 
+def usual_and_rare_categories(seed: int) -> Problem:
+    """Columns of so many categories that their conditions are not counted together, one of them on most rows."""
+    rng = np.random.default_rng(seed)
+    rows, features, labels = int(rng.integers(100, 400)), int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    names = tuple(f"c{code}" for code in range(rng.integers(80, 220)))
+    usual = [code * len(names) // 2 for code in rng.integers(0, 2, features)]
+    rare = rng.integers(0, len(names), (rows, features))
+    values = np.where(rng.random((rows, features)) < 0.55, usual, rare)
+    truth = (rng.random((rows, labels)) < rng.uniform(0.05, 0.6, labels)).astype(np.uint8)
+    for label in range(labels):
+        column = values[:, rng.integers(features)]
+        truth[np.isin(column, rng.integers(0, len(names), len(names) // 8)), label] ^= 1
+    table = Table.from_array(values, tuple(Feature(f"f{j}", "nominal", names) for j in range(features)))
+    return Problem(table, truth, np.ones(rows, dtype=np.int64), seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("measure", ["f0.5", "hamming"])
+def test_what_a_usual_category_covers_follows_from_all_others(measure: str, seed: int) -> None:
+    # also where a search needs only some of the counts of a column's conditions
+    learn_both(usual_and_rare_categories(seed), Objective(measure), GrowOptions(), limits=LISTED_MEMBERS)
+
+
 @st.composite
 def list_problems(draw: st.DrawFn) -> Problem:
     """Nominal and two-valued columns only, as dense or sparse tables, so that every condition is a list of rows."""
