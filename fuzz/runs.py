@@ -170,13 +170,13 @@ _LABELS = ("red", "green", "¬odd", "not really", "\u202eb")
 
 def run_rule(raw: bytes) -> str:
     from polyrule.model.parsing import parse_rule
-    from polyrule.model.printing import format_rule
+    from polyrule.model.printing import Formatter, Names
 
     text = raw.decode("utf-8", "surrogateescape")
     parsed: list[Any] = []
     found = attempt(lambda: parsed.append(parse_rule(text, _FEATURES, _LABELS)))
     for rule in parsed:
-        again = parse_rule(format_rule(rule, _FEATURES, _LABELS), _FEATURES, _LABELS)
+        again = parse_rule(Formatter(Names(_FEATURES, _LABELS)).rule(rule), _FEATURES, _LABELS)
         if (again.head, again.body, again.stop) != (rule.head, rule.body, rule.stop):
             raise Broken(f"a rule reads back as another one: {text!r}")
     return found
