@@ -19,6 +19,8 @@ constexpr double kAlike = 1.2;  // the largest weight of a class by the least, i
 constexpr std::size_t kMostClasses = 32;
 constexpr double kLeastCounted = 8;
 
+constexpr std::size_t kManyLabels = 64;  // from which on what the last rule has set is kept by itself
+
 }  // namespace
 
 WeightClasses::WeightClasses(const State& state) {
@@ -70,7 +72,7 @@ Members::Members(const Columns& columns, const State& state, bool label_conditio
   records_.assign(state.rows * stride_, 0);
   if (all_in_records()) fill_records(columns);
   else fill_lists(columns);
-  keeps_last_ = label_conditions && state.rows >= limits.kept_rows;
+  keeps_last_ = labels_ >= kManyLabels && state.rows >= limits.kept_rows;
   if (!keeps_last_) return;
   first_vector_ = first_label_ / kVector;
   last_vector_ = whole_vectors(first_label_ + 2 * labels_) / kVector;
