@@ -229,6 +229,7 @@ def test_thresholds_can_be_rounded(trained):
 
 def test_evaluate_says_what_the_baseline_is_made_from(model, songs):
     assert f"simple models are fitted on {songs} itself;" in ok("evaluate", model, songs)
+    assert "fitted on standard input itself;" in ok("evaluate", model, "-", input=songs.read_text())
     told = ok("evaluate", model, songs, "--train", songs)
     assert f"simple models are fitted on {songs};" in told
     assert "F1  Jaccard" in told
