@@ -440,6 +440,8 @@ def test_the_command_line_packs_and_trains(frame, tmp_path) -> None:
     refused = run("train", tmp_path / "store", "--cv", "3")
     assert refused.exit_code == 1
     assert "--cv needs the examples themselves" in refused.stderr
+    for option in ("--drop", "--labels", "--id"):  # passed over, it would give a model of other columns than was said
+        assert f"{option} is for files" in run("train", tmp_path / "store", option, FEATURES[0]).stderr
 
 
 @pytest.mark.parametrize(

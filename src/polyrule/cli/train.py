@@ -21,6 +21,7 @@ from polyrule.cli.arguments import (
     load_model,
     load_tagged,
     reading_names,
+    reading_options,
     remember_reading,
 )
 from polyrule.cli.command import command, json_option, model_output_option
@@ -32,6 +33,7 @@ from polyrule.cli.output import (
     fit,
     learning_progress,
     note,
+    option_name,
     plural,
     print_json,
     warn,
@@ -107,6 +109,11 @@ def train(
     if is_store(data):
         given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
         _need_no_examples(data, [name for name, on in given.items() if on])
+        for name in sorted(reading_options(reading)):
+            option = option_name(name, {"identifier": "id"})
+            raise OptionError(
+                f"{data}: {option} is for files; pack says what a store holds, and --forbid what to leave out"
+            )
         dataset, test = Store(data), None
     else:
         dataset = _learnable(data, reading)
