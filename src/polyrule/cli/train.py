@@ -99,7 +99,7 @@ def train(
     reading = {name: options[name] for name in reading_names(ctx.command)}
     if (folds is not None or "random_state" in available()[learner]) and not 0 <= seed < 1 << 32:
         raise OptionError(f"--seed must be between 0 and {(1 << 32) - 1}, got {seed}")
-    check_place(output, data, test_data)
+    check_place(output, data, test_data, reading["label_file"])
     started = time.perf_counter()
     from polyrule.data.columns import hold_unseen
     from polyrule.model.narrowing import names_in_rules
