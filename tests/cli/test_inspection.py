@@ -80,6 +80,19 @@ def test_data_is_not_written_over_by_the_model_it_changes(trained, songs, tmp_pa
     assert data.read_bytes() == songs.read_bytes()
 
 
+def test_a_file_that_is_read_beside_the_data_is_not_written_over(model, songs, tmp_path):
+    beside = tmp_path / "beside"
+    for words in (
+        ("edit", "text", model, beside),
+        ("edit", "recount", model, songs, "--label-file", beside),
+        ("train", songs, "--label-file", beside),
+        ("report", model, "--data", songs, "--label-file", beside),
+    ):
+        beside.write_text("calm,sad\n")
+        assert "is read by this command" in run(*words, "-o", beside).stderr
+        assert beside.read_text() == "calm,sad\n"
+
+
 @pytest.mark.parametrize("words", [("show",), ("export", "--to", "sql")])
 def test_a_model_is_not_written_over_by_what_is_made_of_it(words, trained):
     before = trained.read_bytes()
@@ -229,6 +242,7 @@ def test_thresholds_can_be_rounded(trained):
 
 def test_evaluate_says_what_the_baseline_is_made_from(model, songs):
     assert f"simple models are fitted on {songs} itself;" in ok("evaluate", model, songs)
+    assert "fitted on standard input itself;" in ok("evaluate", model, "-", input=songs.read_text())
     told = ok("evaluate", model, songs, "--train", songs)
     assert f"simple models are fitted on {songs};" in told
     assert "F1  Jaccard" in told

@@ -87,6 +87,14 @@ def test_a_name_that_promises_compression_is_refused(trained, songs, tmp_path):
     assert not list(tmp_path.glob("out*"))
 
 
+def test_the_ending_says_the_format_as_it_does_for_data(trained, songs, tmp_path):
+    for name, said in (("out.json", "jsonl"), ("out.tab", "tsv"), ("out.txt", "labels"), ("out.dat", "csv")):
+        ok("predict", trained, songs, "-o", tmp_path / name)
+        assert (tmp_path / name).read_text() == ok("predict", trained, songs, "--to", said)
+    assert "not written as xlsx" in run("predict", trained, songs, "-o", tmp_path / "out.xlsx").stderr
+    assert not (tmp_path / "out.xlsx").exists()
+
+
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):
     bare = "\n".join(",".join(line.split(",")[:4]) for line in songs.read_text().splitlines())
     assert ok("predict", trained, "-", input=bare) == ok("predict", trained, songs)

@@ -339,3 +339,13 @@ def test_a_table_with_dates_where_a_model_has_numbers_is_told():
     numbers = Table.from_array([[2021.0], [np.nan]], [Feature("on")])
     with pytest.raises(DataError, match="column 'on' held dates when the model was fitted, but numbers were given"):
         to_table(numbers, [Feature("on", "date")])
+
+
+@pytest.mark.parametrize(("given", "told"), [("a.csv", "'a.csv'"), (None, "NoneType"), (object(), "object")])
+def test_what_is_no_table_at_all_is_told_by_what_it_is(given, told):
+    with pytest.raises(DataError, match=f"X must be .* this has 0 dimensions: {told}$"):
+        to_table(given)
+
+
+def test_a_feature_without_categories_may_say_so_by_none():
+    assert Feature("size", "numeric", None).categories == ()

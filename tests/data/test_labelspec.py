@@ -73,6 +73,10 @@ def test_nonsense():
         choose_columns("/(/", NAMES)
 
 
+def test_a_set_may_hold_names_and_positions():
+    assert choose_columns({NAMES[2], 1, NAMES[0]}, NAMES) == [1, 2, 0]
+
+
 def test_list_files(tmp_path):
     xml = tmp_path / "labels.xml"
     xml.write_text('<labels><label name="mood_sad"/><label name="hue"><label name="mood_calm"/></label></labels>')

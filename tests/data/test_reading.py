@@ -249,3 +249,12 @@ def test_chunks_take_the_options_of_read_and_no_others():
     assert part.features == read(io.BytesIO(text), labels="red").features
     with pytest.raises(OptionError, match=r"there is no option 'label'; did you mean 'labels'\?"):
         next(read_chunks(io.BytesIO(text), label="red"))
+
+
+def test_numbers_that_stand_for_missing_values_are_told_where_a_format_says_itself_what_is_missing():
+    text = b'{"a": -999, "b": 0}\n{"a": 1, "b": 1}\n'
+    with pytest.warns(
+        DataWarning, match="stream: jsonl says itself which values are missing, so -999 is read as a value"
+    ):
+        found = read(io.BytesIO(text), labels="b", missing=["NA", "-999"])
+    assert found.X.values.ravel().tolist() == [-999.0, 1.0]

@@ -56,7 +56,7 @@ def test_a_bomb_of_one_endless_line_stops_at_the_longest_line(monkeypatch):
 def test_missing_files_and_directories(tmp_path):
     with pytest.raises(DataError, match=r"nowhere\.csv: no such file"):
         read(tmp_path / "nowhere.csv")
-    with pytest.raises(DataError, match="is a directory"):
+    with pytest.raises(DataError, match=rf"^{tmp_path}: is a directory, expected a file$"):
         read(tmp_path)
 
 

@@ -104,7 +104,9 @@ def test_words_and_plain_values():
     never = model.smallest_flip([2.0, 0.0], 1)
     assert str(never) == "blue is absent, whatever the features are"
     assert never.to_dict()["changes"] is None
-    assert model.smallest_flip([2.0, 0.0], "red", fixed=["colours"]).changes is None
+    kept = model.smallest_flip([2.0, 0.0], "red", fixed=["colours"])
+    assert kept.changes is None
+    assert str(kept) == "red is absent, whatever the features are (fixed: colours)"
 
 
 def test_unknown_names_are_refused():

@@ -151,7 +151,7 @@ def test_explanations_show_themselves_in_a_console():
     assert repr(flip) == str(flip)
 
 
-@pytest.mark.parametrize("digits", [0, -1, 2.5, "3"])
+@pytest.mark.parametrize("digits", [0, -1, 2.5, "3", True])
 def test_digits_are_a_whole_number_from_1(digits):
     rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5, between=(5.0, 6.0)),))
     model = RuleList((rule,), (Feature("colours"),), ("red",))

@@ -362,7 +362,7 @@ def test_files_of_several_kinds_are_refused(tmp_path) -> None:
     """A file without a date has fewer columns, which were counted before they were looked at."""
     for name, text in {"a": "on,y\n2020-01-01,0\n", "b": "on,y\n,1\n", "c": "y,on\n0,2020-01-01\n"}.items():
         (tmp_path / f"{name}.csv").write_text(text)
-    with pytest.raises(DataError, match=r"b: its columns are not those of the rows before \(it lacks 'on year', "):
+    with pytest.raises(DataError, match=r"b\.csv: its columns are not those of the rows before \(it lacks 'on year', "):
         pack(tmp_path / "[ab].csv", out=tmp_path / "s", labels="y")
     assert len(pack(tmp_path / "[ac].csv", out=tmp_path / "s", labels="y")) == 2
 
@@ -440,6 +440,28 @@ def test_the_command_line_packs_and_trains(frame, tmp_path) -> None:
     refused = run("train", tmp_path / "store", "--cv", "3")
     assert refused.exit_code == 1
     assert "--cv needs the examples themselves" in refused.stderr
+    for option in ("--drop", "--labels", "--id"):  # passed over, it would give a model of other columns than was said
+        assert f"{option} is for files" in run("train", tmp_path / "store", option, FEATURES[0]).stderr
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("size,sad", "--labels: there is no column 'calm'"),
+        ("width,calm", "its columns are not those of the rows before (it lacks 'size')"),
+    ],
+)
+def test_of_several_files_the_wrong_one_is_named(tmp_path, header, told) -> None:
+    (tmp_path / "a.csv").write_text("size,calm\n1,0\n2,1\n")
+    (tmp_path / "b.csv").write_text(f"{header}\n1,0\n2,1\n")
+    refused = run("pack", tmp_path / "a.csv", tmp_path / "b.csv", "--labels", "calm", "-o", tmp_path / "store")
+    assert refused.stderr.startswith(f"Error: {tmp_path / 'b.csv'}: {told}")
+
+
+def test_commands_that_need_features_say_that_a_store_has_none(tmp_path) -> None:
+    (tmp_path / "a.csv").write_text("size,calm\n1,0\n2,1\n")
+    ok("pack", tmp_path / "a.csv", "--labels", "calm", "-o", tmp_path / "store")
+    assert "name the data it was packed from" in run("data", tmp_path / "store").stderr
 
 
 def test_a_table_is_packed_like_a_store(frame, tmp_path) -> None:

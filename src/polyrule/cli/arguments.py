@@ -219,7 +219,10 @@ def _with_known_id(text: str, reading: dict[str, Any], model: Any, source: Any) 
 
 @contextlib.contextmanager
 def naming(text: str, identifier: str = "id") -> Iterator[None]:
-    """Let an error name the data, and options in place of the parameters of `polyrule.data.read`."""
+    """Let an error name the data, and options in place of the parameters of `polyrule.data.read`.
+
+    Where several files are read, `text` is empty: errors then say themselves which of them they are about.
+    """
     from polyrule.data import read
     from polyrule.data.columns import listing
     from polyrule.data.roles import LabelsUnknownError
@@ -229,8 +232,8 @@ def naming(text: str, identifier: str = "id") -> Iterator[None]:
         yield
     except LabelsUnknownError as error:
         raise DataError(
-            f"{name}: nothing says which columns are labels; say it with --labels (names, a pattern such as 'mood_*', "
-            f"last:3, @labels.xml), --tags or --label-file (the columns are {listing(error.columns, 8)})"
+            f"{name or error.file}: nothing says which columns are labels; say it with --labels (names, a pattern such "
+            f"as 'mood_*', last:3, @labels.xml), --tags or --label-file (the columns are {listing(error.columns, 8)})"
         ) from error
     except (DataError, OptionError) as error:
         said = in_options(str(error), inspect.signature(read).parameters, {"identifier": identifier})
@@ -280,6 +283,11 @@ def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows:
 
 def _check_exists(text: str) -> None:
     path = Path(text)
+    if path.is_dir():
+        from polyrule.store import is_store
+
+        if is_store(path):
+            raise DataError(f"{text}: a store holds codes to train on, not features; name the data it was packed from")
     if text == "-" or path.exists():
         return
     from polyrule.datasets.registry import ENTRIES

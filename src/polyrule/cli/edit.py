@@ -52,7 +52,8 @@ def editing(
 
     def make(function: Callable[..., Any]) -> click.Command:
         def run(model: Path, output: Path | None, as_json: bool, **given: Any) -> None:
-            check_place(output, given.get("data"))
+            rules = getattr(given.get("file"), "name", None)
+            check_place(output, given.get("data"), given.get("label_file"), rules)
             stored = load(model)
             _store(stored, function(stored, **given), model, output, as_json)
 

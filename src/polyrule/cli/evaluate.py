@@ -65,7 +65,8 @@ def evaluate(
         )
         return
     click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}")
-    click.echo(fit(f"simple models are fitted on {train_data or f'{data} itself'}; gain: over the best of them"))
+    learned = train_data or f"{'standard input' if data == '-' else data} itself"
+    click.echo(fit(f"simple models are fitted on {learned}; gain: over the best of them"))
     click.echo()
     click.echo(comparison.text(warning=False))
     if per_label:

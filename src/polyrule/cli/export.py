@@ -54,6 +54,7 @@ def export(
       polyrule export model.json -o model.onnx
     """
     from polyrule.kinds import export as export_model
+    from polyrule.model.exports import OPTIONS
 
     check_place(output, model)
     chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")
@@ -61,26 +62,18 @@ def export(
         raise click.UsageError("say which language with --to, or give -o a file ending in .py, .sql, .js, .c or .onnx")
     options: dict[str, Any] = {"table": table, "keys": list(keys) or None, "prefix": prefix}
     given = {name: value for name, value in options.items() if value is not None}
-    allowed = {"sql": {"table", "keys"}, "c": {"prefix"}}.get(chosen, set())
-    for name in sorted(set(given) - allowed):
+    for name in sorted(given.keys() - set(OPTIONS.get(chosen, ()))):
         raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
-    if chosen == "onnx":
-        _write_onnx(load_model(model), output, as_json)
+    if chosen == "onnx" and (output is None or str(output) == "-" or as_json):  # it is no text, so it goes nowhere else
+        raise OptionError("an ONNX model is written to a file: give -o, and no --json")
+    made = export_model(load_model(model), chosen, **given)
+    if isinstance(made, bytes):
+        assert output is not None
+        write_file(output, lambda stream: stream.write(made), mode="wb")
         return
-    code = str(export_model(load_model(model), chosen, **given))
     if chosen == "sql" and not keys:
         note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     if as_json:
-        print_json({"language": chosen, "code": code}, output)
+        print_json({"language": chosen, "code": made}, output)
     else:
-        write_text(code, output)
-
-
-def _write_onnx(model: Any, output: Path | None, as_json: bool) -> None:
-    """Write the graph to a file; it is no text, so it goes nowhere else."""
-    from polyrule.kinds import export_onnx
-
-    if output is None or str(output) == "-" or as_json:
-        raise OptionError("an ONNX model is written to a file: give -o, and no --json")
-    content = export_onnx(model)
-    write_file(output, lambda stream: stream.write(content), mode="wb")
+        write_text(made, output)

@@ -193,6 +193,8 @@ def in_options(message: str, parameters: Iterable[str], renamed: Mapping[str, st
     --------
     >>> in_options("max_rules must be None or at least 1, got 0", ["max_rules"])
     '--max-rules must be none or at least 1, got 0'
+    >>> in_options("b.csv: labels: there is no column 'sad'", ["labels"])
+    "b.csv: --labels: there is no column 'sad'"
     >>> in_options("max_head_size contradicts heads='single'; leave it out", ["heads", "max_head_size"])
     '--max-head-size contradicts --heads single; leave it out'
     >>> in_options("column 'drop' holds dates; drop it (drop=) or pass header=False", ["drop", "header"])
@@ -201,7 +203,7 @@ def in_options(message: str, parameters: Iterable[str], renamed: Mapping[str, st
     for name in sorted(parameters, key=len, reverse=True):
         option = option_name(name, renamed or {})
         message = re.sub(rf"(?<![\w'\"-]){name}=('[^']*'|\w+)", partial(_with_value, option), message)
-        message = re.sub(rf"^{name}(?=:| must| contradicts| ')", option, message)
+        message = re.sub(rf"(?:^|(?<=: )){name}(?=:| must| contradicts| ')", option, message)
         # A word with an underscore can only be a parameter; a plain one needs the sign to be one.
         message = _outside_quotes(rf"(?<![\w-]){name}{'=?' if '_' in name else '='}(?!\w)", option, message)
     return _outside_quotes(r"\bNone\b", "none", message)

@@ -48,7 +48,7 @@ def pack(
     for name in ("label_file", "tags"):
         if name in options:
             raise OptionError(f"--{name.replace('_', '-')} cannot be packed; give the labels as columns with --labels")
-    with counting_progress("rows", None, quiet) as show, naming(files[0]):
+    with counting_progress("rows", None, quiet) as show, naming(files[0] if len(files) == 1 else ""):
         store = pack_files(
             list(files),
             out=output,

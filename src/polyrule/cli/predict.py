@@ -29,14 +29,6 @@ from polyrule.errors import OptionError
 from polyrule.names import safe_cell
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
-_ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".txt": "labels",
-    ".parquet": "parquet",
-}
 
 
 #: Writes a row per row of values, after the cells of the columns that stand beside them.
@@ -45,12 +37,14 @@ Write = Callable[[Any, Sequence[Sequence[str]]], None]
 
 def format_of(output: Path | None, asked: str | None) -> str:
     """Return the format that was asked for, or that the ending of the file says."""
-    from polyrule.data.sniff import PACKED
+    from polyrule.data.sniff import ENDINGS, PACKED
 
     ending = output.suffix.lower() if output else ""
     if ending in PACKED:
         raise OptionError(f"{output}: is not compressed while it is written; leave {ending} out of its name")
-    chosen = asked or _ENDINGS.get(ending, "csv")
+    chosen = asked or {**ENDINGS, ".txt": "labels"}.get(ending, "csv")
+    if chosen not in FORMATS:
+        raise OptionError(f"{output}: predictions are not written as {chosen}, but as {', '.join(FORMATS)}; say --to")
     if chosen == "parquet" and output is None:
         raise OptionError("parquet cannot be written to standard output; give a file with -o")
     return chosen

@@ -55,7 +55,7 @@ def report(
     from polyrule.report import build
     from polyrule.report.inputs import distinct
 
-    check_place(output, data, test, *models)
+    check_place(output, data, test, reading["label_file"], *models)
     called = [path.name.removesuffix(".json") for path in models]
     if names:
         called = [name.strip() for name in names.split(",")]

@@ -21,6 +21,7 @@ from polyrule.cli.arguments import (
     load_model,
     load_tagged,
     reading_names,
+    reading_options,
     remember_reading,
 )
 from polyrule.cli.command import command, json_option, model_output_option
@@ -32,6 +33,7 @@ from polyrule.cli.output import (
     fit,
     learning_progress,
     note,
+    option_name,
     plural,
     print_json,
     warn,
@@ -97,7 +99,7 @@ def train(
     reading = {name: options[name] for name in reading_names(ctx.command)}
     if (folds is not None or "random_state" in available()[learner]) and not 0 <= seed < 1 << 32:
         raise OptionError(f"--seed must be between 0 and {(1 << 32) - 1}, got {seed}")
-    check_place(output, data, test_data)
+    check_place(output, data, test_data, reading["label_file"])
     started = time.perf_counter()
     from polyrule.data.columns import hold_unseen
     from polyrule.model.narrowing import names_in_rules
@@ -107,6 +109,11 @@ def train(
     if is_store(data):
         given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
         _need_no_examples(data, [name for name, on in given.items() if on])
+        for name in sorted(reading_options(reading)):
+            option = option_name(name, {"identifier": "id"})
+            raise OptionError(
+                f"{data}: {option} is for files; pack says what a store holds, and --forbid what to leave out"
+            )
         dataset, test = Store(data), None
     else:
         dataset = _learnable(data, reading)

@@ -26,6 +26,7 @@ from polyrule.data.columns import (
     infer_kind,
     is_missing,
     recode,
+    shorten,
 )
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.encoders import Place
@@ -98,6 +99,12 @@ def _as_array(X: Any) -> Array:
     array = as_array(X, "the rows of X have different lengths; every example needs the same columns")
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: features are real numbers, text or booleans")
+    if array.ndim == 0:
+        what = shorten(X) if isinstance(X, (str, int, float)) else type(X).__name__
+        raise DataError(
+            "X must be a 2-dimensional table of examples by features, such as a data frame or what polyrule.data.read "
+            f"returns; this has 0 dimensions: {what}"
+        )
     if array.ndim != 2:
         raise DataError(
             f"X must be a 2-dimensional table of examples by features, got {array.ndim} dimension(s). "

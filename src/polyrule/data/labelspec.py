@@ -68,7 +68,8 @@ def choose_labels(spec: Any, names: Sequence[str], what: str = "labels") -> tupl
     elif isinstance(spec, slice):
         positions = list(range(len(names)))[spec]
     elif isinstance(spec, (list, tuple, range, set, frozenset)) or hasattr(spec, "__iter__"):
-        items = sorted(spec) if isinstance(spec, (set, frozenset)) else list(spec)
+        is_set = isinstance(spec, (set, frozenset))
+        items = sorted(spec, key=lambda item: (isinstance(item, str), item)) if is_set else list(spec)
         positions = [columns.position(item) for item in items]
     else:
         raise OptionError(f"{what} must be text, a list of names, a pattern or a range, not {shorten(spec)}")

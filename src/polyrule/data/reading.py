@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import warn_about_strange_tags, warn_about_tags
-from polyrule.errors import DataError, OptionError, did_you_mean
+from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
 
 
 def read(
@@ -235,6 +236,11 @@ def open_reader(source: Source, format: str | None = None, options: DelimitedOpt
     found = find_format(source, format)
     if options is not None and options.sheet is not None and found != "xlsx":
         raise OptionError(f"sheet= is for workbooks (.xlsx), and {source.name} is none")
+    own = [] if options is None else [text for text in options.missing if text not in MISSING]
+    if own and found not in ("csv", "tsv", "xlsx"):
+        # No error: a model remembers the option from its training data, and this file may say itself what is missing.
+        told = f"{source.name}: {found} says itself which values are missing, so {', '.join(own)} is read as a value"
+        warnings.warn(told, DataWarning, stacklevel=depth_of_caller())
     if found == "arff":
         return ArffReader(source)
     if found == "parquet":

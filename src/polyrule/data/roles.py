@@ -33,7 +33,7 @@ class LabelsUnknownError(DataError):
             f"{file}: nothing says which columns are labels; give labels= (names, a pattern such as mood_*, last:14, "
             f"a MULAN XML file, …), or labels=None if there are none (the columns are {listing(columns)})"
         )
-        self.columns = tuple(columns)
+        self.file, self.columns = file, tuple(columns)
 
 
 @dataclass(frozen=True)

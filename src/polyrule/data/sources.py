@@ -7,6 +7,7 @@ import codecs
 import gzip
 import lzma
 import os
+import stat
 import sys
 import tempfile
 import weakref
@@ -157,14 +158,15 @@ class Bytes:
 
 def _readable_size(path: Path) -> int:
     try:
-        if path.is_dir():
-            raise DataError(f"{path}: is a directory, expected a file")
-        return path.stat().st_size
+        found = path.stat()
     except FileNotFoundError as problem:
         raise DataError(f"{path}: no such file") from problem
     except (OSError, ValueError) as problem:  # no permission on the way there, a name with a zero byte
         reason = getattr(problem, "strerror", None) or problem
         raise DataError(f"{path}: cannot be opened ({reason})") from problem
+    if stat.S_ISDIR(found.st_mode):
+        raise DataError(f"{path}: is a directory, expected a file")
+    return found.st_size
 
 
 def _decompress(raw: IO[bytes], compression: str, name: str) -> Any:

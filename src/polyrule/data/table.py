@@ -69,7 +69,7 @@ class Feature:
         if isinstance(given, str):
             raise DataError(f"feature {self.name!r}: categories must be a tuple of names, not one text")
         if not isinstance(given, tuple):
-            object.__setattr__(self, "categories", tuple(given))
+            object.__setattr__(self, "categories", () if given is None else tuple(given))
 
     @property
     def is_nominal(self) -> bool:

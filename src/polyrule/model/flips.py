@@ -79,6 +79,8 @@ class Flip:
         True: nothing smaller exists, or if `changes` is None, nothing at all. False: the search ran into its limit.
     explored : int
         Examples the model was run on.
+    fixed : tuple of str
+        Features that were to stay as they are.
     """
 
     label: str
@@ -88,6 +90,7 @@ class Flip:
     steps: int
     exact: bool
     explored: int
+    fixed: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; a missing old value is null."""
@@ -103,7 +106,9 @@ class Flip:
                 }
                 for change in self.changes
             ]
-        return {name: value for name, value in vars(self).items() if name != "explored"} | {"changes": changes}
+        return {name: value for name, value in vars(self).items() if name not in ("explored", "fixed")} | {
+            "changes": changes
+        }
 
     def __repr__(self) -> str:
         return str(self)  # what a console shows
@@ -122,7 +127,8 @@ class Flip:
         was, becomes = ("absent", "present") if self.becomes else ("present", "absent")
         if self.changes is None:
             if self.exact:
-                return f"{name} is {was}, whatever the features are"
+                kept = ", ".join(map(printing.format_name, self.fixed))
+                return f"{name} is {was}, whatever the features are{f' (fixed: {kept})' if kept else ''}"
             return f"{name} is {was}; no change that flips it was found in {self.explored} tries"
         parts = [f"{change.requirement} (now {change.old_text})" for change in self.changes]
         least = "the smallest change" if self.exact else "a change"
@@ -191,7 +197,7 @@ def smallest_flip(
             return Flip(model.label_names[target], before, 1 - before, changes, steps, True, explored)
         for part in search.parts(domain, trial, before):
             heapq.heappush(queue, (*grid.cost(part), next(number), part))
-    return Flip(model.label_names[target], before, 1 - before, None, 0, not queue, explored)
+    return Flip(model.label_names[target], before, 1 - before, None, 0, not queue, explored, tuple(sorted(kept)))
 
 
 def _changes(grid: Grid, trial: Trial, digits: int | None) -> tuple[Change, ...]:

@@ -283,7 +283,8 @@ class Formatter:
 
     def __post_init__(self) -> None:
         given: Any = self.digits
-        if given is not None and not (isinstance(given, Integral) and int(given) >= 1):
+        whole = isinstance(given, Integral) and not isinstance(given, bool)
+        if given is not None and not (whole and int(given) >= 1):
             raise OptionError(f"digits must be a whole number of at least 1, got {given!r}")
 
     def condition(self, condition: Condition) -> str:

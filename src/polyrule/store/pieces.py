@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -166,7 +167,10 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
 
     def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
         for path in paths:
-            yield from read_chunks(path, rows=1 << 16, labels=labels, weights=weights, features=features, **options)
+            name = getattr(path, "name", path)
+            own = {"labels": labels, "weights": weights, "features": features, "name": name, **options}
+            with _naming(name):
+                yield from read_chunks(path, rows=1 << 16, **own)
 
     told = {name: repr(value) for name, value in options.items()}
 
@@ -177,6 +181,17 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
         return [stats, repr(labels), repr(weights), told]
 
     return Pieces(read, identity)
+
+
+@contextlib.contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Let an error say which of several files it is about."""
+    try:
+        yield
+    except (DataError, OptionError) as error:
+        if file not in str(error):
+            error.args = (f"{file}: {error}",)
+        raise
 
 
 def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> Pieces:
