@@ -87,6 +87,15 @@ def test_a_name_that_promises_compression_is_refused(trained, songs, tmp_path):
     assert not list(tmp_path.glob("out*"))
 
 
+@pytest.mark.parametrize("name", ["out.xlsx", "out.arff", "out.json"])
+def test_a_name_that_promises_another_format_is_refused(trained, songs, tmp_path, name):
+    done = run("predict", trained, songs, "-o", tmp_path / name)
+    assert "is not a format that is written; end its name in .csv, or say --to" in done.stderr
+    assert done.exit_code == 1
+    assert not list(tmp_path.glob("out*"))
+    assert run("predict", trained, songs, "-o", tmp_path / name, "--to", "jsonl").exit_code == 0
+
+
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):
     bare = "\n".join(",".join(line.split(",")[:4]) for line in songs.read_text().splitlines())
     assert ok("predict", trained, "-", input=bare) == ok("predict", trained, songs)

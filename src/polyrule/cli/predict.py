@@ -45,11 +45,13 @@ Write = Callable[[Any, Sequence[Sequence[str]]], None]
 
 def format_of(output: Path | None, asked: str | None) -> str:
     """Return the format that was asked for, or that the ending of the file says."""
-    from polyrule.data.sniff import PACKED
+    from polyrule.data.sniff import ENDINGS, PACKED
 
     ending = output.suffix.lower() if output else ""
     if ending in PACKED:
         raise OptionError(f"{output}: is not compressed while it is written; leave {ending} out of its name")
+    if not asked and ending not in _ENDINGS and (ending in ENDINGS or ending == ".json"):
+        raise OptionError(f"{output}: {ending} is not a format that is written; end its name in .csv, or say --to")
     chosen = asked or _ENDINGS.get(ending, "csv")
     if chosen == "parquet" and output is None:
         raise OptionError("parquet cannot be written to standard output; give a file with -o")
