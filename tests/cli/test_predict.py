@@ -91,8 +91,9 @@ def test_the_ending_says_the_format_as_it_does_for_data(trained, songs, tmp_path
     for name, said in (("out.json", "jsonl"), ("out.tab", "tsv"), ("out.txt", "labels"), ("out.dat", "csv")):
         ok("predict", trained, songs, "-o", tmp_path / name)
         assert (tmp_path / name).read_text() == ok("predict", trained, songs, "--to", said)
-    assert "not written as xlsx" in run("predict", trained, songs, "-o", tmp_path / "out.xlsx").stderr
-    assert not (tmp_path / "out.xlsx").exists()
+    for ending in ("xlsx", "arff"):
+        assert f"not written as {ending}" in run("predict", trained, songs, "-o", tmp_path / f"out.{ending}").stderr
+        assert not (tmp_path / f"out.{ending}").exists()
 
 
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):

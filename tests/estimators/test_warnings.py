@@ -15,7 +15,7 @@ from tests.cli.helpers import run
 from polyrule import RuleListClassifier
 from polyrule.data import read
 from polyrule.datasets import load
-from polyrule.errors import DataError, DataWarning
+from polyrule.errors import DataError, DataWarning, OptionError
 
 
 def table(rows: int = 80, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -87,7 +87,24 @@ def test_identifiers(tmp_path):
     words = "DataWarning: column 'name' has a value of its own for most examples, like an identifier"
     assert words in said(lambda: RuleListClassifier().fit(X, Y))
     told = train(tmp_path, labelled(X, Y), *LABELS)
-    assert told.count("like an identifier") == 1
+    assert told.count("like an identifier; rules on it will not generalise, so leave it out") == 1
+
+
+def test_an_identifier_that_no_rule_may_test(tmp_path):
+    X, Y = table()
+    X = X.assign(name=[f"n{k}" for k in range(len(X))])
+    assert "identifier" not in said(lambda: RuleListClassifier(forbid=["name"]).fit(X, Y))
+    assert "identifier" not in train(tmp_path, labelled(X, Y), *LABELS, "--forbid", "name")
+    with pytest.raises(OptionError, match="forbid must hold lists of names"):
+        RuleListClassifier(forbid="name").fit(X, Y)
+
+
+def test_running_text_is_no_identifier(tmp_path):
+    X, Y = table()
+    X = X.assign(note=[f"the machine stopped {k} times in a row" for k in range(len(X))])
+    words = "'note' has a value of its own for most examples, like running text; make columns of its words, or leave it"
+    assert f"DataWarning: column {words}" in said(lambda: RuleListClassifier().fit(X, Y))
+    assert words in train(tmp_path, labelled(X, Y), *LABELS)
 
 
 def test_tags_with_another_separator(tmp_path):
@@ -106,6 +123,10 @@ def test_tags_with_another_separator(tmp_path):
         DataError, match="if the column lists tags, say tags= instead of labels=, and tag_separator='/'"
     ):
         read(_csv(tmp_path, X.assign(mood=texts)), labels=["mood"])
+    lists = tmp_path / "lists.jsonl"
+    lists.write_text('{"a": 1, "mood": ["jazz", "calm"]}\n{"a": 2, "mood": []}\n')
+    told = run("train", str(lists), "--labels", "mood").stderr
+    assert told.endswith("or a word such as no or yes; if the column lists tags, say --tags instead of --labels\n")
     with pytest.raises(DataError, match="if it lists labels separated by '/', give this column alone as y"):
         RuleListClassifier().fit(X.assign(mood=texts, red=1), labels=["mood", "red"])
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polyrule import RuleListClassifier, datasets
 from polyrule.data.examples import LARGEST_TOTAL, by_content
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.learning import expecting
 from polyrule.learning.expecting import Taught, best_constants, best_cut, expected, teach, value_of
@@ -136,3 +137,36 @@ def test_mixed_examples_do_not_depend_on_the_order_or_on_how_values_are_stored()
     assert shuffled is not None
     assert np.array_equal(shuffled.opinion[:90], dense.opinion[order])
     assert np.array_equal(shuffled.table.values[90:], dense.table.values[90:], equal_nan=True)
+
+
+def with_unknown(*rows: int) -> tuple[np.ndarray, Taught | None]:
+    table, truth, _ = taught()
+    truth[list(rows), 0] = UNKNOWN
+    ones = np.ones(90, dtype=np.int64)
+    return truth, teach(table, truth, ones, by_content(table, truth, ones), text=False)
+
+
+def test_a_teacher_says_of_examples_with_an_unknown_label_what_it_says_of_new_ones():
+    rows = range(0, 90, 9)
+    truth, found = with_unknown(*rows)
+    assert found is not None
+    assert not found.opinion[:90][truth == UNKNOWN].any(), "such a label counts nowhere"
+    other = found.opinion[list(rows), 1]
+    assert ((other >= found.cut) == (truth[list(rows), 1] == 1)).mean() >= 0.8
+    assert np.array_equal(found.truth[:90], truth)
+    assert (found.truth[90:] < UNKNOWN).all()
+    assert found.cut == best_cut(found.opinion[:90], truth, np.ones(90, dtype=np.int64))[0]
+
+
+def test_no_teacher_is_asked_where_most_examples_have_an_unknown_label():
+    assert with_unknown(*range(40))[1] is not None
+    assert with_unknown(*range(46))[1] is None
+
+
+def test_an_unknown_label_does_not_make_a_list_long():
+    data = datasets.load("emotions", part="train")
+    whole, holed = data.Y.astype(float), data.Y.astype(float)
+    holed[5, 0] = np.nan
+    one, other = (RuleListClassifier().fit(data.X, Y).rules_ for Y in (whole, holed))
+    assert len(other) <= len(one) + 8
+    assert not other.verify(data.X, holed, learn=False).findings

@@ -50,6 +50,13 @@ def test_a_list_that_is_no_better_than_constants_says_so_first():
     assert not RuleListClassifier().fit(X, np.column_stack([X[:, 0] > 0.6, X[:, 1] > 0.8])).rules_.shortfall()
 
 
+def test_a_list_of_constants_is_not_compared_with_constants():
+    X = np.random.default_rng(0).random((200, 3))
+    with pytest.warns(ModelWarning, match="the list is no more than the same labels for everyone$"):
+        model = RuleListClassifier().fit(X, np.tile([0, 1], (200, 1))).rules_
+    assert str(model).startswith("(no more than the same labels for everyone)\n1. always: y1 (right for 99 %)")
+
+
 @pytest.mark.parametrize("least", [0.3, 0.6, 0.9])
 @pytest.mark.parametrize("kind", ["plain", "weighted", "unknown", "no teacher", "hamming"])
 @pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")

@@ -148,7 +148,7 @@ def test_bad_coefficients(rows, words):
         ("f-1", "beta must not be negative"),
         ("m-2", "m must not be negative"),
         ("m2:1.5", "prior must be between 0 and 1"),
-        ("", "unknown measure ''"),
+        ("", "unknown measure ''; known: precision"),
         ("x" * 10_000, r"unknown measure 'xxx.*\.\.\.'"),
         ("f1; import os", "unknown measure"),
     ],

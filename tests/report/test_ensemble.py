@@ -9,6 +9,7 @@ import pytest
 from tests.report.test_interpreter import FLIP
 from tests.report.worlds import random_data, random_ensemble, random_model
 
+from polyrule import RuleEnsembleClassifier
 from polyrule.data import Table
 from polyrule.errors import OptionError
 from polyrule.model.flips import smallest_flip
@@ -162,3 +163,11 @@ def test_points_may_be_worth_different_amounts(visit):
     told = model.explain(data.X[0]).labels
     found = sorted(float(text.split("·")[1].split("%")[0]) for text in shown)
     assert found == pytest.approx(sorted(100 * label.probability for label in told), abs=0.51)
+
+
+def test_the_overview_of_a_scorecard_speaks_of_whole_points(visit):
+    X = np.random.default_rng(0).random((80, 3))
+    card = RuleEnsembleClassifier(points=5, max_rules=4, teacher=None).fit(X, (X > 0.6).astype(int)).rules_
+    overview = visit(build(card)).locator("#section-overview").inner_text()
+    assert "points against a label" in overview
+    assert "+1.20" not in overview

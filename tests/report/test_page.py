@@ -108,6 +108,11 @@ def test_rules_are_searched_filtered_and_sorted(visit, sample):
     model = sample.summary["models"][0]
     status = page.get_by_role("status")
     assert status.inner_text() == "50 rules"
+    told = page.get_by_text("Counted on the test data.")
+    page.get_by_label("View").select_option("lines")
+    assert told.is_visible()
+    page.get_by_label("View").select_option("cards")
+    assert not told.is_visible(), "cards name their parts"
     assert cards(page).count() == 40
     page.get_by_role("button", name="Show 10 more").click()
     assert cards(page).count() == 50

@@ -127,7 +127,9 @@ def train(
     findings: list[str] = []
     if not isinstance(dataset, Store):
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
-        findings = [str(finding) for finding in dataset.describe(test).findings]
+        found = dataset.describe(test).findings
+        forbidden = set(ctx.params["forbid"])  # no rule tests them, so nothing need be said about them
+        findings = [str(finding) for finding in found if not finding.names or not forbidden.issuperset(finding.names)]
     if certify:
         model = _certified(model, dataset)
     if output is not None:

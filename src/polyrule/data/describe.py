@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +33,7 @@ FindingKind = Literal[
 ]
 IDENTIFIER_SHARE = 0.5
 IDENTIFIER_LEAST = 20
+RUNNING_WORDS = 5
 MISSING_SHARE = 0.5
 COINCIDENCE_LEAST = 10
 """Agreement on fewer examples than this is taken for chance."""
@@ -200,7 +202,8 @@ class _Column:
 
 def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
     rows = len(data)
-    like_identifiers, constant, mostly_missing, labels = [], [], [], []
+    like_identifiers: list[Feature] = []
+    constant, mostly_missing, labels = [], [], []
     for feature, column in zip(data.features, columns, strict=True):
         if column.is_label:
             labels.append(feature.name)
@@ -213,14 +216,8 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
         elif column.known >= IDENTIFIER_LEAST:
             share = column.distinct / column.known
             if (feature.is_nominal and share > IDENTIFIER_SHARE) or (column.whole and share == 1):
-                like_identifiers.append(feature.name)
+                like_identifiers.append(feature)
     found: list[tuple[FindingKind, list[str], str, str]] = [
-        (
-            "identifier-like feature",
-            like_identifiers,
-            "{} has a value of its own for most examples, like an identifier; rules on it will not generalise",
-            "{} have a value of their own for most examples, like identifiers; rules on them will not generalise",
-        ),
         ("constant feature", constant, "{} never changes", "{} never change"),
         (
             "missing values",
@@ -235,7 +232,44 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
             "{} are the same as a label in every example",
         ),
     ]
-    return [finding for told in found for finding in _about(*told)]
+    return [*about_identifiers(like_identifiers), *(finding for told in found for finding in _about(*told))]
+
+
+def about_identifiers(features: Iterable[Feature]) -> list[Finding]:
+    """Say of features with a value of their own for most examples what to do with them.
+
+    Examples
+    --------
+    >>> note = Feature("note", "nominal", ("the app does not start", "a refund, please, for two of them"))
+    >>> for finding in about_identifiers([Feature("number"), note]):
+    ...     print(str(finding).partition("; ")[0])
+    'number' has a value of its own for most examples, like an identifier
+    'note' has a value of its own for most examples, like running text
+    """
+    texts: list[str] = []
+    others: list[str] = []
+    for feature in features:
+        (texts if _is_running_text(feature) else others).append(feature.name)
+    kind: FindingKind = "identifier-like feature"
+    return _about(
+        kind,
+        others,
+        "{} has a value of its own for most examples, like an identifier; rules on it will not generalise, so leave it "
+        "out",
+        "{} have a value of their own for most examples, like identifiers; rules on them will not generalise, so leave "
+        "them out",
+    ) + _about(
+        kind,
+        texts,
+        "{} has a value of its own for most examples, like running text; make columns of its words, or leave it out",
+        "{} have a value of their own for most examples, like running text; make columns of their words, or leave them "
+        "out",
+    )
+
+
+def _is_running_text(feature: Feature) -> bool:
+    """Whether categories have more words than names and addresses have, on average."""
+    return sum(len(text.split()) for text in feature.categories) >= RUNNING_WORDS * max(1, len(feature.categories))
 
 
 def _about(kind: FindingKind, names: list[str], one: str, many: str) -> list[Finding]:

@@ -26,6 +26,7 @@ from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.estimators.fitted import FittedRules
+from polyrule.learning.constraints import listed_names
 from polyrule.learning.messages import telling, warn_about_identifiers, warn_about_model
 from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
@@ -428,7 +429,8 @@ class RuleClassifier(RuleEstimator):
 
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
-            warn_about_identifiers(training.table)
+            forbidden = getattr(self, "forbid", None)
+            warn_about_identifiers(training.table, listed_names(forbidden, "forbid") if forbidden else ())
         with self._on_device():
             model, reason = self._learn(packed_training(training, counting), counting, start)
         model = self._keep(training, model, reason, {})

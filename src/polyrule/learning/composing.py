@@ -95,8 +95,8 @@ class Composition:
 
     def taught(self) -> Composition:
         """Return the same with what a teacher says, and with mixed examples where it was asked about such."""
-        if not self.pruning.teacher or not self.known.all():
-            return self  # a teacher needs every label
+        if not self.pruning.teacher:
+            return self
         threads, deadline = self.learner.compute.threads, self.clock.deadline
         taught = teach(
             self.table, self.truth, self.weights, self._order, text=self._is_text, threads=threads, deadline=deadline
@@ -171,7 +171,7 @@ class Composition:
         pool = Pool(self.table)
         versions = [self.truth]
         if self.opinion is not None:
-            versions.append((self.opinion >= self.cut).astype(np.uint8))
+            versions.append(np.where(self.known, self.opinion >= self.cut, UNKNOWN).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         usual, least = self.learner.growing, Fraction(self._least) * self.scale
         growing = replace(usual, min_coverage=max(exact_number(usual.min_coverage), least))

@@ -63,10 +63,9 @@ class Constraints:
         for label, some in (features or {}).items():
             column = _position(labels, label, "features", "label")
             allowed[:, column] = False
-            allowed[[_position(names, name, "features", "feature") for name in _listed(some, "features")], column] = (
-                True
-            )
-        allowed[[_position(names, name, "forbid", "feature") for name in _listed(forbid or (), "forbid")]] = False
+            usable = [_position(names, name, "features", "feature") for name in listed_names(some, "features")]
+            allowed[usable, column] = True
+        allowed[[_position(names, name, "forbid", "feature") for name in listed_names(forbid or (), "forbid")]] = False
         directions = {}
         for name, direction in (monotone or {}).items():
             feature = _position(names, name, "monotone", "feature")
@@ -109,7 +108,8 @@ class Constraints:
         return fits
 
 
-def _listed(names: Any, what: str) -> Sequence[str]:
+def listed_names(names: Any, what: str) -> list[str]:
+    """Return the names that were given, which are not one text."""
     if isinstance(names, str):
         raise OptionError(f"{what} must hold lists of names, not one text: {names!r}")
     if not isinstance(names, Iterable):

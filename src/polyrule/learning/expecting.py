@@ -29,6 +29,7 @@ import numpy as np
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, Binning, looks_like_text
 from polyrule.data.examples import LARGEST_TOTAL
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.learning.body_pool import Body, Covers, joined
 from polyrule.learning.selection import Chosen
@@ -161,14 +162,16 @@ def teach(
     """Ask a teacher how likely each label of each example is, without having seen the example's own.
 
     Where there are few examples, and no words, it is asked about mixed ones as well. The `order` is that of
-    `by_content`. None where there are too few examples, no usable feature, or no time.
+    `by_content`. The teacher learns from the examples whose labels are all known, which must be half of them, and is
+    asked about the others as about new ones. None where there are too few such examples, no usable feature, or no time.
     """
 
     def late() -> bool:
         return deadline is not None and time.monotonic() > deadline
 
     examples = len(truth)
-    if examples < FEWEST_EXAMPLES or late():
+    whole = (truth[order] != UNKNOWN).all(axis=1)  # in the teacher's order
+    if np.count_nonzero(whole) < max(FEWEST_EXAMPLES, examples / 2) or late():
         return None
     binning = Binning.of(table, _MAX_BINS, readable=False)
     design = Design.of(binning, table)
@@ -178,9 +181,14 @@ def teach(
     trees = int(np.clip(_TOLD // examples, *_TREES))
     every = (1 + _MIXED) * examples
     mixing = not text and every <= _MOST_EXAMPLES and every * table.shape[1] <= _MOST_VALUES
-    teacher = Teacher(shown, truth[order], counted, 0, threads, trees, late, keep=mixing)
-    opinion = np.empty(truth.shape)
-    opinion[order] = teacher.left_out
+    known = slice(None) if whole.all() else whole  # a view, where a copy would say the same
+    keep = mixing or not whole.all()
+    teacher = Teacher(shown[known], truth[order[known]], counted[known], 0, threads, trees, late, keep=keep)
+    opinion = np.zeros(truth.shape)
+    opinion[order[known]] = teacher.left_out
+    if not whole.all():
+        opinion[order[~whole]] = teacher.predict(shown[~whole])
+        opinion[truth == UNKNOWN] = 0  # such a label counts nowhere
     cut, _ = best_cut(opinion, truth, weights)
     if not mixing or late():
         return Taught(table, truth, weights, opinion, cut)
@@ -216,8 +224,9 @@ def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float
     >>> best_cut(np.array([[0.875], [0.375], [0.125]]), truth, np.ones(3, dtype=np.int64))
     (0.375, 1.0)
     """
-    places, every = np.rint(opinion.ravel() / GRAIN).astype(np.int64), np.repeat(weights, truth.shape[1])
-    said, right = (np.cumsum(np.bincount(places, counted)[::-1]) for counted in (every, every * truth.ravel()))
+    places, labels = np.rint(opinion.ravel() / GRAIN).astype(np.int64), truth.ravel()
+    every = np.repeat(weights, truth.shape[1]) * (labels != UNKNOWN)
+    said, right = (np.cumsum(np.bincount(places, counted)[::-1]) for counted in (every, every * (labels == 1)))
     value = 2 * right / np.maximum(said + right[-1], 1)
     best = int(np.argmax(value))
     return float((len(value) - 1 - best) * GRAIN), float(value[best])

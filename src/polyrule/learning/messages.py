@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from polyrule.arrays import Ints
 from polyrule.data.columns import listing
-from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE
+from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE, about_identifiers
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning, depth_of_caller
@@ -96,24 +96,19 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
     )
 
 
-def warn_about_identifiers(table: Table) -> None:
-    """Warn of nominal columns in which most examples have a value of their own."""
+def warn_about_identifiers(table: Table, forbidden: Collection[str]) -> None:
+    """Warn of nominal columns in which most examples have a value of their own, and that rules may test."""
     found = []
     for number in np.flatnonzero(table.category_counts > IDENTIFIER_SHARE * IDENTIFIER_LEAST).tolist():
         feature = table.features[number]
-        if feature.is_nominal:
+        if feature.is_nominal and feature.name not in forbidden:
             column = table.column(int(number))
             known = column[~np.isnan(column)]
             if len(known) >= IDENTIFIER_LEAST and len(np.unique(known)) > IDENTIFIER_SHARE * len(known):
-                found.append(feature.name)
-    if found:
-        each = "has a value of its own" if len(found) == 1 else "have a value of their own"
-        warnings.warn(
-            f"column {listing(found)} {each} for most examples, like an identifier; rules on it will not generalise, "
-            "so leave it out",
-            DataWarning,
-            stacklevel=depth_of_caller(),
-        )
+                found.append(feature)
+    for finding in about_identifiers(found) if found else ():
+        columns = "column" if len(finding.names) == 1 else "columns"
+        warnings.warn(f"{columns} {finding}", DataWarning, stacklevel=depth_of_caller())
 
 
 def warn_about_time(objective: Objective, table: Table, truth: Any, weights: Ints) -> None:

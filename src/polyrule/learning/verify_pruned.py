@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
-from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
@@ -67,7 +66,7 @@ class Earnings:
             return "the rules were chosen from a sample"
         if stored.get("kept") or any(rule.origin != "learned" for rule in model.rules):
             return "some rules were made by hand or there before learning, and need not earn anything"
-        taught = options.get("teacher") is not None and bool((truth != UNKNOWN).all())
+        taught = options.get("teacher") is not None
         pruning = Pruning(str(options.get("prune")), teacher=taught)
         made = Composition(table, truth, weights, model.label_names, Learner(Objective(get("f1"))), pruning, scale)
         if taught and digest_of(made.targets) != stored.get("targets"):  # else there was no time for a teacher

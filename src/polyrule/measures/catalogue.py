@@ -240,9 +240,9 @@ def get(measure: str | Measure | Callable[..., Any]) -> Measure:
 
 def _unknown(given: str, name: str) -> str:
     close = difflib.get_close_matches(name[:60], [*available(), *ALIASES], n=2, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ";"
+    hint = f"; did you mean {' or '.join(repr(c) for c in close)}? Known" if close else "; known"
     forms = ", ".join([*FIXED, *(form for _, form, _ in PARAMETRIC)])
-    return f"unknown measure {_short(given)!r}{hint} Known: {forms}, or an expression in tp, fp, tn, fn"
+    return f"unknown measure {_short(given)!r}{hint}: {forms}, or an expression in tp, fp, tn, fn"
 
 
 def _parameter(measure: str, name: str, number: Any) -> Fraction:

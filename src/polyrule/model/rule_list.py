@@ -248,6 +248,8 @@ class RuleList(RuleModel[Rule]):
             return ""
         if value > plain + margin:
             return ""
+        if self.rules and not any(rule.body for rule in self.rules):
+            return "no more than the same labels for everyone"
         better = "no" if value <= plain else "hardly"
         measure = options.get("prune", "f1") if isinstance(options, dict) else "f1"
         return (

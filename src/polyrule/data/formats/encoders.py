@@ -207,6 +207,7 @@ def encode_labels(cells: Any, place: Place) -> Bytes:
         row = int(np.argmax(wrong))
         cell = category_text(float(cells[row])) if isinstance(cells, np.ndarray) else cells[row]
         mark = tag_mark(cell)
-        hint = f"; if the column lists tags, say tags= instead of labels=, and tag_separator={mark!r}" if mark else ""
+        hint = "; if the column lists tags, say tags= instead of labels=" if mark or isinstance(cell, list) else ""
+        hint += f", and tag_separator={mark!r}" if mark else ""
         raise place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, or a word such as no or yes{hint}")
     return truth

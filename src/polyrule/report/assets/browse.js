@@ -13,6 +13,7 @@ function browse() {
   const filter = (app.filter ??= noFilter());
   const list = el("div", { class: "results" });
   const count = el("p", { class: "soft", role: "status" });
+  const basis = soft(`Counted on the ${partTitles().at(-1).toLowerCase()}.`);
   let shown = PAGE;
   const show = (more = false) => {
     shown = more ? shown + PAGE : PAGE;
@@ -43,6 +44,7 @@ function browse() {
           })
         : visible.map((number) => (filter.view === "lines" ? ruleLine(number) : ruleCard(number)));
     list.classList.toggle("lines", filter.view === "lines");
+    basis.hidden = filter.view !== "lines" || data.parts.length < 2; // cards and tables name their parts
     fill(list, !found.length && note("No rule fits this filter."), view, next);
   };
   const controls = searchForm("Filter the rules");
@@ -57,6 +59,7 @@ function browse() {
     alwaysNote(chosen),
     controls,
     count,
+    basis,
     list,
     defaultsNote(chosen),
     scoreSheet(chosen),

@@ -137,9 +137,9 @@ function howToRead(chosen) {
       ),
     chosen.kind === "ensemble"
       ? soft(
-        weightChip([0, 1, 0, 0, 1.2], {}, "name"),
+        weightChip([0, 1, 0, 0, chosen.scorecard ? 1 : 1.2], {}, "name"),
         " speaks for the label, ",
-        weightChip([0, 0, 0, 0, -0.8], {}, "name"),
+        weightChip([0, 0, 0, 0, chosen.scorecard ? -1 : -0.8], {}, "name"),
         " speaks against it.",
       )
       : soft(chip("name", 1), " the label is predicted present, ", chip("name", 0), " it is predicted absent."),
@@ -186,7 +186,9 @@ function shape(chosen) {
       stats.negative_literals > 0 &&
         fact(
           whole(stats.negative_literals),
-          chosen.kind === "ensemble" ? "weights against a label" : "predictions of absence",
+          chosen.kind !== "ensemble"
+            ? "predictions of absence"
+            : `${chosen.scorecard ? "points" : "weights"} against a label`,
         ),
       stats.stops > 0 && fact(whole(stats.stops), "stops"),
       stats.hand_made > 0 && fact(whole(stats.hand_made), "rules made by hand"),
