@@ -81,9 +81,7 @@ class RuleEstimator(FittedRules):
         check_choice("kernels", self.kernels, (None, "native", "reference"))
         if self.kernels == "native" and native is None:
             raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-        if self.n_jobs == 0:
-            raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
-        check_whole("n_jobs", self.n_jobs, -LARGEST, (None,))
+        check_number("n_jobs", self.n_jobs, "a number of threads (-1: all cores)", _is_of_threads, (None,))
         check_whole("max_samples", self.max_samples, 1, (None,))
 
     def _on_device(self) -> AbstractContextManager[None]:
@@ -266,6 +264,10 @@ class RuleEstimator(FittedRules):
 
 
 LARGEST = 2**31 - 1  # of whole numbers that are options: what the kernels count with
+
+
+def _is_of_threads(given: Any) -> bool:
+    return isinstance(given, Integral) and 0 < abs(int(given)) <= LARGEST
 
 
 def check_choice(name: str, given: Any, known: Sequence[Any]) -> None:

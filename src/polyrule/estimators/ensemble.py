@@ -244,6 +244,11 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_choice("teacher", self.teacher, ("forest", None))
         check_choice("alternatives", self.alternatives, ("auto", True, False))
         check_decision(self.decision, self.optimize, self.monotone)
+        try:
+            check_random_state(self.random_state)
+        except ValueError:
+            what = "None, a whole number from 0 to 4294967295 or a RandomState"
+            raise OptionError(f"random_state must be {what}, got {self.random_state!r}") from None
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options, start = _options_of(self), self._start(start, training)
