@@ -90,6 +90,20 @@ def test_weights_are_repeated_rows(options: dict[str, Any], way: str) -> None:
         assert learned(table, truth, weights, options) == repeated
 
 
+def test_short_lists_without_a_teacher_count_examples_too() -> None:
+    """Also where they ask whether there are enough examples to expect anything of new ones: 30 rows of weight 2 are."""
+    table, truth, _ = world(1)
+    rows = np.arange(30) % len(table)
+    weighted, repeated = (
+        RuleListClassifier(teacher=None).fit(table[some], truth[some], weights).model_
+        for some, weights in ((rows, np.full(30, 2)), (np.repeat(rows, 2), None))
+    )
+    assert weighted.info["pruning"]["margin"] < 0
+    for what in ("expected", "constant", "margin"):
+        assert weighted.info["pruning"][what] == repeated.info["pruning"][what]
+    assert (weighted.rules, weighted.default_counts) == (repeated.rules, repeated.default_counts)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_binary_relevance_counts_examples_too(way: str) -> None:
     table, truth, times = world(3)
