@@ -57,7 +57,8 @@ class RuleListClassifier(RuleClassifier):
         Whether a teacher, a forest blended with smooth regressions, says how sure one can be of each training label;
         it is thrown away after the fit.
     thresholds : {"short", "midpoint"}
-        The shortest decimal between two neighbouring values, or their middle.
+        The shortest decimal between two neighbouring values, or their middle. Lists as they are grown (``prune=None``)
+        from bins or a store always have the middle.
     alternatives : "auto" or bool
         Whether a rule may hold a group of alternatives, such as ``any of {jam, queue}``. "auto" offers groups wherever
         rules are chosen; those of lists as they are grown (``prune=None``) never have any.
