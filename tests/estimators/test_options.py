@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
@@ -70,6 +71,19 @@ def test_a_whole_number_of_bins_may_be_a_float(kind: str) -> None:
 def test_names_of_anything_are_checked(kind: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(OptionError, match=told):
         EVERY[kind](**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
+def test_names_may_come_as_an_index_or_an_array(kind: str) -> None:
+    """As columns of a frame are chosen; more than one name ended in a traceback, and `verify` could not learn anew."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    plain, *others = (
+        EVERY[kind](forbid=names).fit(frame, Y).model_
+        for names in (["a", "c"], frame.columns[[0, 2]], np.array(["a", "c"]))
+    )
+    for model in others:
+        assert str(model) == str(plain)
+        assert model.info["options"]["forbid"] == ["a", "c"]
 
 
 @pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])

@@ -324,10 +324,14 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
     return TrainingData(X, None, weights, X.label_names, Fraction(1), target, seen)
 
 
+def listed(value: Any) -> Any:
+    """Return an array or an index, such as some of the columns of a frame, as a list; a number of NumPy as a number."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def plain(value: Any) -> Any:
     """Return a parameter as a model file stores it, to be given again; as its text where JSON has no such thing."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = listed(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):

@@ -17,6 +17,7 @@ from polyrule.estimators.base import (
     check_choice,
     check_number,
     check_whole,
+    listed,
     plain,
     unpacked,
 )
@@ -340,10 +341,11 @@ class RuleListClassifier(RuleClassifier):
     @property
     def _limited(self) -> bool:
         """Whether bodies may not test everything."""
-        return bool(self.features or self.forbid or self.monotone)
+        return bool(self.features or listed(self.forbid) or self.monotone)
 
     def _limits(self, training: TrainingData) -> Constraints:
-        return Constraints.read(training.table, training.label_names, self.features, self.forbid, self.monotone)
+        forbid = listed(self.forbid)
+        return Constraints.read(training.table, training.label_names, self.features, forbid, self.monotone)
 
     def _learner(self, counting: Counting) -> Learner:
         grown = self.prune is None
