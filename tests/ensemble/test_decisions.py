@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 
+from polyrule import RuleEnsembleClassifier
 from polyrule.ensemble.tuning import MEASURES, Evidence, tune
+from polyrule.errors import ModelError
 from polyrule.model.decisions import Decision, dependence, membership, seen_label_sets
 
 
@@ -111,3 +114,21 @@ def test_whole_points_get_whole_cuts() -> None:
     decision = Decision("threshold", (0.7,))
     assert decision.in_points(0.5).cuts == (2.0,)
     assert np.array_equal(decision.in_points(0.5).labels(scores), decision.labels(scores * 0.5))
+
+
+@pytest.mark.parametrize("kind", ["subset", "expected-f1"])
+def test_points_of_different_worth_are_not_compared_by_label_sets(kind: str) -> None:
+    """Tuning the decision of such a scorecard ended in a traceback."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    Y = np.column_stack([X[:, 0] > 0, X[:, 1] + rng.normal(size=80) > 0]).astype(int)
+    learner = RuleEnsembleClassifier(points=True, teacher=None, max_rules=3, cv=2).fit(X, Y)
+    assert isinstance(learner.model_.unit, tuple)
+    before = learner.model_
+    for tuned in (
+        partial(learner.model_.tune_decision, X, Y, decision=kind),
+        partial(learner.tune_decision, None, kind),
+    ):
+        with pytest.raises(ModelError, match=f"decision '{kind}' compares labels, but their points are worth"):
+            tuned()
+    assert learner.model_ is before

@@ -138,6 +138,14 @@ def test_many_labels_too(seed: int, labels: int) -> None:
     assert np.array_equal(native.kind, reference.kind)
 
 
+@pytest.mark.parametrize("kernels", ["reference", pytest.param("native", marks=needs_native)])
+def test_nothing_is_found_on_no_feature(kernels: str) -> None:
+    """A body of one group has no plain condition that could be tightened, and may be as long as bodies may be."""
+    binned, slopes, rows = world(0)
+    asked = replace(slopes, compute=Compute(1, kernels))
+    assert len(best_conditions(binned, rows, asked, np.empty(0, dtype=np.int64)).gain) == 0
+
+
 @needs_native
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([3, 20, 40]))
 @settings(max_examples=60, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
@@ -35,6 +36,27 @@ def test_every_number_is_checked(kind: str, name: str, value: Any) -> None:
         EVERY[kind](**{name: value}).fit(X, Y)
 
 
+@pytest.mark.parametrize("value", ["x", -1, 1.5, 2**40])
+def test_the_seed_is_checked(value: Any) -> None:
+    with pytest.raises(OptionError, match=rf"^random_state must be None, a whole .*, got {value!r}$"):
+        RuleEnsembleClassifier(random_state=value).fit(X, Y)
+
+
+@pytest.mark.parametrize("value", ["x", 0, 1.5, True])
+@pytest.mark.parametrize("kind", EVERY)
+def test_threads_are_told_without_the_smallest_number(kind: str, value: Any) -> None:
+    told = rf"^n_jobs must be None or a number of threads \(-1: all cores\), got {value!r}$"
+    with pytest.raises(OptionError, match=told):
+        EVERY[kind](n_jobs=value).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["list", "grown", "relevance"])
+def test_a_whole_number_of_bins_may_be_a_float(kind: str) -> None:
+    """As in pack(); it was taken by the check, and failed while bins were made."""
+    models = [EVERY[kind](max_bins=bins).fit(X, Y).model_ for bins in (5, 5.0, np.float64(5))]
+    assert models[0].rules == models[1].rules == models[2].rules
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -49,6 +71,19 @@ def test_every_number_is_checked(kind: str, name: str, value: Any) -> None:
 def test_names_of_anything_are_checked(kind: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(OptionError, match=told):
         EVERY[kind](**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
+def test_names_may_come_as_an_index_or_an_array(kind: str) -> None:
+    """As columns of a frame are chosen; more than one name ended in a traceback, and `verify` could not learn anew."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    plain, *others = (
+        EVERY[kind](forbid=names).fit(frame, Y).model_
+        for names in (["a", "c"], frame.columns[[0, 2]], np.array(["a", "c"]))
+    )
+    for model in others:
+        assert str(model) == str(plain)
+        assert model.info["options"]["forbid"] == ["a", "c"]
 
 
 @pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])

@@ -90,6 +90,30 @@ def test_weights_are_repeated_rows(options: dict[str, Any], way: str) -> None:
         assert learned(table, truth, weights, options) == repeated
 
 
+def test_short_lists_without_a_teacher_count_examples_too() -> None:
+    """Also where they ask whether there are enough examples to expect anything of new ones: 30 rows of weight 2 are."""
+    table, truth, _ = world(1)
+    rows = np.arange(30) % len(table)
+    weighted, repeated = (
+        RuleListClassifier(teacher=None).fit(table[some], truth[some], weights).model_
+        for some, weights in ((rows, np.full(30, 2)), (np.repeat(rows, 2), None))
+    )
+    assert weighted.info["pruning"]["margin"] < 0
+    for what in ("expected", "constant", "margin"):
+        assert weighted.info["pruning"][what] == repeated.info["pruning"][what]
+    assert (weighted.rules, weighted.default_counts) == (repeated.rules, repeated.default_counts)
+
+
+def test_sets_are_made_of_categories_that_enough_examples_have() -> None:
+    """Three rows of weight 2 are six, and six of weight 0.5 are three, which are too few."""
+    table = Table.from_array(np.repeat(np.arange(4.0), 3)[:, None], [Feature("hue", "nominal", tuple("abcd"))])
+    truth = np.isin(table.column(0), [1, 3])[:, None].astype(np.uint8)
+    rows = np.repeat(np.arange(12), 2)
+    for some, weights, found in ((np.arange(12), np.full(12, 2), True), (rows, None, True), (rows, [0.5] * 24, False)):
+        model = RuleListClassifier(teacher=None, alternatives=False).fit(table[some], truth[some], weights).model_
+        assert ("hue in {b, d}" in str(model)) == found
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_binary_relevance_counts_examples_too(way: str) -> None:
     table, truth, times = world(3)

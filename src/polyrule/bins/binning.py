@@ -269,7 +269,8 @@ class BinnedTable:
     def only(self, features: Sequence[int]) -> BinnedTable:
         """Return the table of some features, which are then counted from 0."""
         places = np.asarray(features, dtype=np.int64)
-        kept = [slice(self.starts[feature], self.starts[feature + 1]) for feature in features]
+        kept = [np.arange(self.starts[feature], self.starts[feature + 1]) for feature in features]
+        entries = np.concatenate([np.arange(0), *kept])  # also where there is no feature
         slot = self.slot[places]
         stored = slot >= 0
         return BinnedTable(
@@ -278,9 +279,9 @@ class BinnedTable:
             count=self.count[places],
             nominal=self.nominal[places],
             usual=self.usual[places],
-            starts=np.cumsum([0] + [entries.stop - entries.start for entries in kept]).astype(np.int64),
-            listed_rows=np.concatenate([self.listed_rows[entries] for entries in kept]),
-            listed_codes=np.concatenate([self.listed_codes[entries] for entries in kept]),
+            starts=np.cumsum([0, *map(len, kept)]).astype(np.int64),
+            listed_rows=self.listed_rows[entries],
+            listed_codes=self.listed_codes[entries],
             rows=self.rows,
             direction=self.direction[places],
             forbidden=self.forbidden[places],

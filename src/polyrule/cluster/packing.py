@@ -36,7 +36,7 @@ def pack_collections(
     weights: Any = None,
 ) -> Remote:
     """Pack dask collections where they lie; labels and weights may be partitioned otherwise than X."""
-    check_max_bins(max_bins)
+    max_bins = check_max_bins(max_bins)
     given = {"y": y} if weights is None else {"y": y, "sample_weight": weights}
     if any(not hasattr(one, "dask") for one in (X, *given.values())):
         raise DataError("polyrule.dask fits a dask frame or array X with its labels y, or a Store")

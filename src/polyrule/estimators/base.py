@@ -82,9 +82,7 @@ class RuleEstimator(FittedRules):
         check_choice("kernels", self.kernels, (None, "native", "reference"))
         if self.kernels == "native" and native is None:
             raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-        if self.n_jobs == 0:
-            raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
-        check_whole("n_jobs", self.n_jobs, -LARGEST, (None,))
+        check_number("n_jobs", self.n_jobs, "a number of threads (-1: all cores)", _is_of_threads, (None,))
         check_whole("max_samples", self.max_samples, 1, (None,))
 
     def _on_device(self) -> AbstractContextManager[None]:
@@ -269,6 +267,10 @@ class RuleEstimator(FittedRules):
 LARGEST = 2**31 - 1  # of whole numbers that are options: what the kernels count with
 
 
+def _is_of_threads(given: Any) -> bool:
+    return isinstance(given, Integral) and 0 < abs(int(given)) <= LARGEST
+
+
 def check_choice(name: str, given: Any, known: Sequence[Any]) -> None:
     """Refuse an option that is none of the known values."""
     if not isinstance(given, Hashable) or given not in known:
@@ -323,10 +325,14 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
     return TrainingData(X, None, weights, X.label_names, Fraction(1), target, seen)
 
 
+def listed(value: Any) -> Any:
+    """Return an array or an index, such as some of the columns of a frame, as a list; a number of NumPy as a number."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def plain(value: Any) -> Any:
     """Return a parameter as a model file stores it, to be given again; as its text where JSON has no such thing."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = listed(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):

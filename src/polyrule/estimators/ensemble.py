@@ -28,6 +28,7 @@ from polyrule.estimators.base import (
     check_choice,
     check_number,
     check_whole,
+    listed,
     pass_on_interrupt,
     plain,
     unpacked,
@@ -244,6 +245,11 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_choice("teacher", self.teacher, ("forest", None))
         check_choice("alternatives", self.alternatives, ("auto", True, False))
         check_decision(self.decision, self.optimize, self.monotone)
+        try:
+            check_random_state(self.random_state)
+        except ValueError:
+            what = "None, a whole number from 0 to 4294967295 or a RandomState"
+            raise OptionError(f"random_state must be {what}, got {self.random_state!r}") from None
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options, start = _options_of(self), self._start(start, training)
@@ -263,8 +269,9 @@ class RuleEnsembleClassifier(RuleEstimator):
                 raise OptionError("start must not be a scorecard: its points are no weights")
             options = dataclasses.replace(options, start=start.rules)
         told: dict[str, str] = {}
-        if self.features or self.forbid or self.monotone:
-            limits = Constraints.read(table, training.label_names, self.features, self.forbid, self.monotone)
+        forbid = listed(self.forbid)
+        if self.features or forbid or self.monotone:
+            limits = Constraints.read(table, training.label_names, self.features, forbid, self.monotone)
             told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
             if not limits.allowed.all():
                 table = table.emptied(np.asarray(limits.allowed.any(axis=1)))

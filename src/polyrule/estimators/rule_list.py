@@ -17,6 +17,7 @@ from polyrule.estimators.base import (
     check_choice,
     check_number,
     check_whole,
+    listed,
     plain,
     unpacked,
 )
@@ -57,7 +58,8 @@ class RuleListClassifier(RuleClassifier):
         Whether a teacher, a forest blended with smooth regressions, says how sure one can be of each training label;
         it is thrown away after the fit.
     thresholds : {"short", "midpoint"}
-        The shortest decimal between two neighbouring values, or their middle.
+        The shortest decimal between two neighbouring values, or their middle. Lists as they are grown (``prune=None``)
+        from bins or a store always have the middle.
     alternatives : "auto" or bool
         Whether a rule may hold a group of alternatives, such as ``any of {jam, queue}``. "auto" offers groups wherever
         rules are chosen; those of lists as they are grown (``prune=None``) never have any.
@@ -339,10 +341,11 @@ class RuleListClassifier(RuleClassifier):
     @property
     def _limited(self) -> bool:
         """Whether bodies may not test everything."""
-        return bool(self.features or self.forbid or self.monotone)
+        return bool(self.features or listed(self.forbid) or self.monotone)
 
     def _limits(self, training: TrainingData) -> Constraints:
-        return Constraints.read(training.table, training.label_names, self.features, self.forbid, self.monotone)
+        forbid = listed(self.forbid)
+        return Constraints.read(training.table, training.label_names, self.features, forbid, self.monotone)
 
     def _learner(self, counting: Counting) -> Learner:
         grown = self.prune is None

@@ -228,8 +228,11 @@ class Composition:
         those of the table.
         """
         groups = [(None, range(len(self.names)))] if self.constraints is None else self.constraints.groups()
+        example, counted = float(1 / self.scale), self.weights
+        if self.real is not None:  # mixed examples are many for each of the user's, whatever they weigh
+            example, counted = len(self.table) // len(self.own.table), np.ones_like(self.weights)
         for truth in versions:
-            derived = DerivedTable(self.table, truth, self.weights, len(self.table) // len(self.own.table))
+            derived = DerivedTable(self.table, truth, self.weights, example, counted)
             present = self.weights @ (truth == 1).astype(np.int64)
             for features, labels in groups:
                 table = derived.table

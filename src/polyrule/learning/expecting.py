@@ -422,8 +422,7 @@ class Reviser:
 
     def _right(self, literal: Literal) -> float:
         """Return what is expected to be right; what was, where there are too few examples to expect anything."""
-        few = len(self.composition.own.truth) < FEWEST_EXAMPLES
-        return literal.tp if few else (literal.chance or 0.0) * (literal.tp + literal.fp)
+        return literal.tp if self._few else (literal.chance or 0.0) * (literal.tp + literal.fp)
 
     def _value(self, found: Choice) -> float:
         right, said = self._sums(found.model)
@@ -437,12 +436,18 @@ class Reviser:
 
         Without a teacher, what is expected is only careful, and the list is not blamed before it is far worse.
         """
-        if len(self.composition.own.truth) < FEWEST_EXAMPLES:
+        if self._few:
             return 0.0  # the value is not an expectation
         if self.composition.opinion is None:
             return -_CARE
         total = self._every if self.composition.pruning.beta_squared is None else self._present
         return 0.5 / sqrt(max(1.0, float(total.sum())))
+
+    @cached_property
+    def _few(self) -> bool:
+        """Whether there are too few examples to expect anything; a weight is a number of examples."""
+        made = self.composition.own
+        return made.opinion is None and int(made.weights.sum()) * made.scale < FEWEST_EXAMPLES
 
     @cached_property
     def _present(self) -> Floats:

@@ -72,8 +72,10 @@ class DerivedTable:
     truth : ndarray of uint8
         Labels by which categories are ordered.
     weights : ndarray of int64
-    per_example : int
-        Rows for every example of the user, mixed ones among them.
+    example : float
+        How much of `counted` an example of the user is.
+    counted : ndarray of int64, optional
+        What each row counts for where it is asked how many examples have a category or a label; its weight if None.
 
     Examples
     --------
@@ -87,9 +89,12 @@ class DerivedTable:
     (SetCondition(feature=0, values=(0, 2)),)
     """
 
-    def __init__(self, table: Table, truth: Bytes, weights: Ints, per_example: int = 1) -> None:
+    def __init__(
+        self, table: Table, truth: Bytes, weights: Ints, example: float = 1, counted: Ints | None = None
+    ) -> None:
         self._own = len(table.features)
-        self._derived = [*_orders(table, truth, weights, per_example * LEAST_EXAMPLES), *_missing(table)]
+        counted, least = weights if counted is None else counted, example * LEAST_EXAMPLES
+        self._derived = [*_orders(table, truth, weights, counted, least), *_missing(table)]
         names = [Feature(f"derived {number}") for number in range(len(self._derived))]
         self.table = table.with_columns([one.values for one in self._derived], names)
 
@@ -120,10 +125,10 @@ def _between_bins(condition: NumericCondition, table: CodedTable) -> NumericCond
     return replace(condition, threshold=midpoint(float(highs[place - 1]), float(lows[place])))
 
 
-def _orders(table: Table, truth: Bytes, weights: Ints, least: int) -> list[Derived]:
-    """Ranks of categories that at least so many rows have, per feature and label; equal orders are kept once."""
+def _orders(table: Table, truth: Bytes, weights: Ints, counted: Ints, least: float) -> list[Derived]:
+    """Ranks of categories that at least so many examples have, per feature and label; equal orders are kept once."""
     present = [np.flatnonzero(truth[:, label] == 1) for label in range(truth.shape[1])]
-    frequent = sorted(range(truth.shape[1]), key=lambda label: (-len(present[label]), label))
+    frequent = sorted(range(truth.shape[1]), key=lambda label: (-int(counted[present[label]].sum()), label))
     found: list[Derived] = []
     for owner, feature in enumerate(table.features):
         count = len(feature.categories)
@@ -133,7 +138,7 @@ def _orders(table: Table, truth: Bytes, weights: Ints, least: int) -> list[Deriv
         known = ~np.isnan(column)
         codes = np.where(known, column, 0).astype(np.int64)
         total = np.bincount(codes[known], weights[known], count)
-        total[np.bincount(codes[known], minlength=count) < least] = 0
+        total[np.bincount(codes[known], counted[known], count) < least] = 0
         if np.count_nonzero(total) < 2:
             continue
         seen: set[tuple[int, ...]] = set()

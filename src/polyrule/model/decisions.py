@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyrule.arrays import Bytes, Floats, Ints, Matrix
+from polyrule.errors import ModelError
 
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
@@ -91,8 +92,17 @@ class Decision:
             )
         return np.asarray(sets.members[chosen])
 
+    def check_unit(self, unit: float | Sequence[float]) -> None:
+        """Refuse label sets where a point is worth more for one label than for another."""
+        if self.uses_sets and np.ndim(unit):
+            raise ModelError(
+                f"decision {self.kind!r} compares labels, but their points are worth different amounts; learn"
+                f" the scorecard with decision={self.kind!r}"
+            )
+
     def in_points(self, unit: float | Sequence[float]) -> Decision:
         """Return the same decision for sums of whole points worth `unit` each, or so much by label."""
+        self.check_unit(unit)
         if self.uses_sets:
             worth = float(np.asarray(unit))
             cuts, bonuses = (tuple(number / worth for number in numbers) for numbers in (self.cuts, self.bonuses))

@@ -101,11 +101,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
             raise ModelError(f"unit must be a positive number, got {self.unit}")
         if isinstance(self.unit, tuple) and len(units) != width:
             raise ModelError(f"unit: {len(units)} entries for {width} labels")
-        if isinstance(self.unit, tuple) and self.decision.uses_sets:
-            raise ModelError(
-                f"decision {self.decision.kind!r} compares labels, but their points are worth different amounts; learn"
-                f" the scorecard with decision={self.decision.kind!r}"
-            )
+        self.decision.check_unit(self.unit)
         check_rules(self, self._is_known, "no label of this model, or no finite weight")
 
     @cached_property

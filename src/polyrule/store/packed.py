@@ -140,7 +140,7 @@ def pack_table(
     >>> packed.blocks[0].codes.tolist(), packed.blocks[0].truth.ravel().tolist()
     ([[0, 1, 1]], [1, 2, 3])
     """
-    check_max_bins(max_bins)
+    max_bins = check_max_bins(max_bins)
     if truth.shape != (len(table), len(label_names)) or (weights is not None and len(weights) != len(table)):
         told = "" if weights is None else f" and {len(weights)} weights"
         raise DataError(f"{len(table)} examples and {len(label_names)} names, but labels of shape {truth.shape}{told}")
