@@ -105,11 +105,17 @@ def test_short_lists_without_a_teacher_count_examples_too() -> None:
 
 
 def test_sets_are_made_of_categories_that_enough_examples_have() -> None:
-    """Three rows of weight 2 are six, and six of weight 0.5 are three, which are too few."""
+    """Three rows of weight 2 are six examples; where all are light, the mean weight is one."""
     table = Table.from_array(np.repeat(np.arange(4.0), 3)[:, None], [Feature("hue", "nominal", tuple("abcd"))])
     truth = np.isin(table.column(0), [1, 3])[:, None].astype(np.uint8)
-    rows = np.repeat(np.arange(12), 2)
-    for some, weights, found in ((np.arange(12), np.full(12, 2), True), (rows, None, True), (rows, [0.5] * 24, False)):
+    once = np.arange(12)
+    twice = np.repeat(once, 2)
+    for some, weights, found in (
+        (once, np.full(12, 2), True),
+        (once, None, False),
+        (twice, None, True),
+        (twice, [0.1] * 24, True),
+    ):
         model = RuleListClassifier(teacher=None, alternatives=False).fit(table[some], truth[some], weights).model_
         assert ("hue in {b, d}" in str(model)) == found
 

@@ -435,7 +435,7 @@ class RuleClassifier(RuleEstimator):
 
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
-            forbidden = getattr(self, "forbid", None)
+            forbidden = listed(getattr(self, "forbid", None))
             warn_about_identifiers(training.table, listed_names(forbidden, "forbid") if forbidden else ())
         with self._on_device():
             model, reason = self._learn(packed_training(training, counting), counting, start)

@@ -213,7 +213,7 @@ class Composition:
             pool.bodies,
             pool.covers(self.learner.compute.threads),
             self.gains(targets, levels),
-            self._example * float(max(slope * QUANTUM - offset, offset)),
+            self.example * float(max(slope * QUANTUM - offset, offset)),
             self._costs(targets),
             self.pruning.max_members,
             allowed,
@@ -228,7 +228,7 @@ class Composition:
         those of the table.
         """
         groups = [(None, range(len(self.names)))] if self.constraints is None else self.constraints.groups()
-        example, counted = float(1 / self.scale), self.weights
+        example, counted = self.example, self.weights
         if self.real is not None:  # mixed examples are many for each of the user's, whatever they weigh
             example, counted = len(self.table) // len(self.own.table), np.ones_like(self.weights)
         for truth in versions:
@@ -252,15 +252,15 @@ class Composition:
 
     def _costs(self, targets: Matrix) -> Costs:
         total, mixed = float((self.weights[:, None] * targets).sum()), self.real is not None
-        return self.pruning.costs(total, self._example, text=self._is_text, mixed=mixed)
+        return self.pruning.costs(total, self.example, text=self._is_text, mixed=mixed)
 
     @cached_property
     def _is_text(self) -> bool:
         return self.real is None and is_text(self.table, self._order)  # no words are ever mixed
 
     @property
-    def _example(self) -> float:
-        """Weight of one example of the user."""
+    def example(self) -> float:
+        """Weight of one example of the user; of light ones, all below 1 on average, their mean."""
         scale, weights = self.own.scale, self.own.weights
         return float(min(1 / scale, Fraction(float(weights.mean()))) * scale / self.scale)
 

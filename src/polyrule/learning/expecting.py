@@ -447,7 +447,7 @@ class Reviser:
     def _few(self) -> bool:
         """Whether there are too few examples to expect anything; a weight is a number of examples."""
         made = self.composition.own
-        return made.opinion is None and int(made.weights.sum()) * made.scale < FEWEST_EXAMPLES
+        return made.opinion is None and int(made.weights.sum()) < FEWEST_EXAMPLES * made.example
 
     @cached_property
     def _present(self) -> Floats:
