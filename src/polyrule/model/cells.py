@@ -366,12 +366,13 @@ class DateCells:
         return self.days[cell]
 
     def words(self, cell: int, digits: int | None = None) -> tuple[str, str]:
-        """Say which day will do, and the example's; where that is not known, which parts it must have, and has."""
-        if not math.isnan(self.old):
-            return f"{format_name(self.name)} = {format_date(self.days[cell])}", format_date(self.old)
+        """Return what the date must satisfy, with the nearest such day, and the example's date or parts of it."""
         pairs = zip(self.tests.values(), self.combinations[cell], strict=True)
-        asked, now = zip(*(cells.words(own, digits) for cells, own in pairs if own != cells.present), strict=True)
-        return " and ".join(asked), ", ".join(dict.fromkeys(now))
+        required, now = zip(*(cells.words(own, digits) for cells, own in pairs if own != cells.present), strict=True)
+        requirement = " and ".join(required)
+        if math.isnan(self.old):
+            return requirement, ", ".join(dict.fromkeys(now))
+        return f"{requirement}, such as {format_date(self.days[cell])}", format_date(self.old)
 
     def values(self, cell: int) -> dict[int, float]:
         """Value of every feature that follows from the day."""

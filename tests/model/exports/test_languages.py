@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from tests.model.exports.cases import HOSTILE, THRESHOLDS, as_records, cases
 
-from polyrule.data import Feature
+from polyrule.data import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import ModelError, OptionError
-from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.exports import LANGUAGES, export
 from polyrule.model.exports.quoting import comment, sql_number
 
@@ -199,6 +199,27 @@ def test_duckdb_treats_nan_and_null_alike():
     connection.execute("CREATE TABLE data AS SELECT * FROM (VALUES (1, 'nan'::DOUBLE), (2, NULL), (3, 2.0)) AS v(k, x)")
     assert sorted(connection.execute(export(model, "sql", keys=["k"])).fetchall()) == [(1, 0), (2, 0), (3, 1)]
     connection.close()
+
+
+@pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
+def test_models_whose_rules_test_no_feature(engine):
+    connect = pytest.importorskip(engine).connect
+    always, then = Rule((Literal(0, 1),)), Rule((Literal(1, 1),), (LabelCondition(0, 1),))
+    sums = WeightedRule((Entry(0, -2.0),))
+    decisions = Decision("threshold", (0.0, 0.0)), Decision("subset", (0.0, 0.0), ((0,), (1,), ()), (0.0, 0.5, 1.0))
+    features = (Feature("x0"),)
+    models = [RuleList(rules, features, ("y", "z")) for rules in ((), (always,), (always, then))]
+    models += [RuleEnsemble((sums,), features, ("y", "z"), (1.0, 1.0), decision) for decision in decisions]
+    for model in models:
+        expected = model.predict(Table.from_array([[1.0], [2.0]]))
+        connection = connect(":memory:")
+        connection.execute("CREATE TABLE data (x0 DOUBLE)")
+        connection.execute("INSERT INTO data VALUES (1), (2)")
+        assert np.array_equal(connection.execute(export(model, "sql")).fetchall(), expected)
+        connection.close()
+        namespace: dict[str, object] = {}
+        exec(export(model, "python"), namespace)
+        assert list(namespace["predict"]({}).values()) == expected[0].tolist()  # type: ignore[operator]
 
 
 def test_booleans_in_sql():

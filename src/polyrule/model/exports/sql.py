@@ -62,7 +62,7 @@ def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[s
     # With an alias, a missing column is an error in every engine.
     columns = [f"t.{sql_name(key)} AS {short}" for key, short in zip(keys, numbered, strict=True)]
     columns += [f"{_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
-    first = f"input AS (\n{_select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"
+    first = f"input AS (\n{_select(columns or ['1 AS unread'], f'{sql_name(table)} AS t')}\n)"
     chosen = [f"{short} AS {sql_name(key)}" for key, short in zip(keys, numbered, strict=True)]
     chosen += [f"{value} AS {sql_name(name)}" for value, name in zip(labels, model.label_names, strict=True)]
     return f"-- {title(model)}\nWITH {', '.join([first, *parts])}\n{_select(chosen, source)};\n"

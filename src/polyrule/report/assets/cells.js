@@ -203,15 +203,13 @@ class DateCells {
 
   // In words, what a change asks for and what there is now.
   words(cell) {
-    if (!Number.isNaN(this.old)) return [`is ${dayText(this.value(cell))}`, dayText(this.old)];
     const changed = [...this.tests.values()].flatMap((test, at) => {
       const other = this.found[cell].cells[at];
       return other === test.present ? [] : [[test.feature.part || "date", ...test.words(other)]];
     });
-    return [
-      `has a day whose ${changed.map(([part, asked]) => `${part} ${asked}`).join(" and ")}`,
-      [...new Set(changed.map(([, , now]) => now))].join(", "),
-    ];
+    const required = `has a day whose ${changed.map(([part, required]) => `${part} ${required}`).join(" and ")}`;
+    if (!Number.isNaN(this.old)) return [`${required}, such as ${dayText(this.value(cell))}`, dayText(this.old)];
+    return [required, [...new Set(changed.map(([, , now]) => now))].join(", ")];
   }
 }
 
