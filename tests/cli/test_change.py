@@ -229,6 +229,7 @@ def test_measures_are_listed():
     assert "precision" in text
     assert "TP / (TP + FP)" in text
     assert {"name": "precision", "measure": "TP / (TP + FP)"} in ok_json("measure")
+    assert all(row["measure"] for row in ok_json("measure"))  # none without a description
 
 
 def test_a_measure_is_checked():

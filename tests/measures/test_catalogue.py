@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import re
 from fractions import Fraction as F
 
 import numpy as np
@@ -229,6 +230,63 @@ def test_roots_compare_as_their_squares_do(name, left, right):
     a, b = signed_square(*left), signed_square(*right)
     x, y = measure.value(*left), measure.value(*right)
     assert ((a > b) - (a < b)) == ((x > y) - (x < y))
+
+
+PRECISION, PRIOR, TOTAL = "tp/(tp+fp)", "(tp+fn)/(tp+fp+tn+fn)", "(tp+fp+tn+fn)"
+CHANCE = f"((tp+fp)*(tp+fn) + (tn+fp)*(tn+fn)) / {TOTAL}**2"
+#: The formula of every name, as docs/measures.md has it, typed.
+TYPED = {
+    "precision": PRECISION,
+    "recall": "tp/(tp+fn)",
+    "hamming": f"(tp+tn)/{TOTAL}",
+    "jaccard": "tp/(tp+fp+fn)",
+    "laplace": "(tp+1)/(tp+fp+2)",
+    "wracc": f"(tp*tn - fp*fn)/{TOTAL}**2",
+    "matthews": "(tp*tn - fp*fn) / sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn))",
+    "rate_difference": "tp/(tp+fn) - fp/(fp+tn)",
+    "klosgen": f"sqrt((tp+fp)/{TOTAL}) * ({PRECISION} - {PRIOR})",
+    "klosgen0": f"((tp+fp)/{TOTAL})**0 * ({PRECISION} - {PRIOR})",
+    "klosgen1": f"(tp+fp)/{TOTAL} * ({PRECISION} - {PRIOR})",
+    "added_value": f"{PRECISION} - {PRIOR}",
+    "cosine": "tp / sqrt((tp+fp)*(tp+fn))",
+    "kappa": f"((tp+tn)/{TOTAL} - {CHANCE}) / (1 - {CHANCE})",
+    "yule_q": "(tp*tn - fp*fn) / (tp*tn + fp*fn)",
+    "lift": f"{PRECISION} / ({PRIOR})",
+    "certainty": f"({PRECISION} - {PRIOR}) / (1 - {PRIOR})",
+    "subset": f"(tp+tn)/{TOTAL}",
+    "f1": f"2 * {PRECISION} * (tp/(tp+fn)) / ({PRECISION} + tp/(tp+fn))",
+    "f0.5": f"1.25 * {PRECISION} * (tp/(tp+fn)) / (0.25 * {PRECISION} + tp/(tp+fn))",
+    "f2": f"5 * {PRECISION} * (tp/(tp+fn)) / (4 * {PRECISION} + tp/(tp+fn))",
+    "m2": f"(tp + 2*{PRIOR}) / (tp+fp+2)",
+    "m0": f"(tp + 0*{PRIOR}) / (tp+fp+0)",
+    "m3:0.25": "(tp + 3*0.25) / (tp+fp+3)",
+}
+
+
+def test_every_name_has_a_typed_formula():
+    assert {*measures.available(), *SPECS} <= {*TYPED}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_name_and_its_formula_agree_at_all_small_counts(name):
+    named, typed = measures.get(name), measures.get(TYPED[name])
+    for counts in itertools.product(range(4), repeat=4):
+        expected = typed.value(*counts)
+        if named.rounded:
+            assert float(named.value(*counts)) == pytest.approx(float(expected), abs=1e-15), counts
+        else:
+            assert named.value(*counts) == expected, counts
+        assert named.values(*counts) == pytest.approx(float(expected), abs=1e-15), counts
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_description_is_the_formula(name):
+    text = measures.get(name).description
+    for symbol, plain in (("²", "**2"), ("√", "sqrt"), ("·", "*"), ("N", "(TP+FP+TN+FN)")):
+        text = re.sub("(?<![TF])N", plain, text) if symbol == "N" else text.replace(symbol, plain)
+    typed = measures.get(text)
+    for counts in itertools.product(range(3), repeat=4):
+        assert float(measures.get(name).value(*counts)) == pytest.approx(float(typed.value(*counts)), abs=1e-15)
 
 
 @given(COUNTS)

@@ -44,7 +44,10 @@ def _definition(name: str) -> str:
     """Return the formula of a measure, or where it is no ratio, the first sentence about it."""
     from polyrule import measures
 
-    text = repr(measures.get(_example(name)))
+    measure = measures.get(_example(name))
+    if isinstance(measure, measures.Association):
+        return measure.description
+    text = repr(measure)
     if "TP" in text:
         return text[text.index("(") + 1 : -1].split(", ", 1)[-1]
     factory = getattr(measures, {"m2": "m_estimate"}.get(name, name.replace("-", "_")), None)

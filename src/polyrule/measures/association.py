@@ -31,7 +31,7 @@ class Association(Measure):
     ``rate_difference`` the rate of true less that of false positives, each 0 where its denominator is 0,
     ``added_value`` t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty``
     (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio
-    r. A root is rounded towards 0 to 256 binary places, and exact where it is rational. Single and micro-averaged
+    r. A quotient with the denominator 0 is 0, also inside a formula: where nothing is covered, t/x is 0. A root is rounded towards 0 to 256 binary places, and exact where it is rational. Single and micro-averaged
     values compare exactly as the true ones do. Averages of roots are rounded to 128 binary places, so that averages
     that are equal are also found equal; averages closer than 2**-128 count as equal.
 
@@ -52,6 +52,11 @@ class Association(Measure):
         self.name = name
         self.monotone = SPECS[name].monotone
         self.rounded = SPECS[name].rooted
+
+    @property
+    def description(self) -> str:
+        """The formula in the four counts, with N their sum."""
+        return SPECS[self.name].description
 
     def in_units(self, unit: Fraction) -> Association:
         """It is made of shares, which are the same in every unit."""
@@ -141,13 +146,15 @@ class MEstimate(Measure):
 class Spec:
     """Top and bottom as functions of (tp, fp, tn, fn), numbers or arrays; `rooted`: the root of the bottom is meant.
 
-    `dependence`: whether the value is 0 exactly where TP·TN = FP·FN, or the bottom is 0. `written`: an expression that
-    orders counts alike. `bound`: see `Measure.upper_bound`; not needed where the value is monotone.
+    `description`: the formula as users read it. `written`: an expression that orders counts alike if TP > 0.
+    `dependence`: True if the value is 0 exactly where TP·TN = FP·FN, or the bottom is 0. `bound`: see
+    `Measure.upper_bound`; not needed if the value is monotone.
     """
 
     top: Callable[..., Any]
     bottom: Callable[..., Any]
     written: str
+    description: str
     rooted: bool = False
     monotone: bool = False
     dependence: bool = True
@@ -156,6 +163,11 @@ class Spec:
 
 def _excess(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
     return tp * tn - fp * fn
+
+
+def _precision_gain(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    """Return (precision - prior) · N · (TP + FP), or -(TP + FN) if nothing is covered."""
+    return tp * (tp + fp + tn + fn) - (tp + fn) * _some(tp + fp)
 
 
 def _some(count: Any) -> Any:
@@ -212,12 +224,14 @@ SPECS: dict[str, Spec] = {
         _excess,
         lambda tp, fp, tn, fn: (tp + fp + tn + fn) ** 2,
         "(tp*tn - fp*fn) / (tp+fp+tn+fn)**2",
+        "(TP·TN - FP·FN) / N²",
         bound=_wracc_bound,
     ),
     "matthews": Spec(
         _excess,
         lambda tp, fp, tn, fn: (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn),
         "(tp*tn - fp*fn) / sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn))",
+        "(TP·TN - FP·FN) / √((TP + FP)·(TP + FN)·(TN + FP)·(TN + FN))",
         rooted=True,
         monotone=True,
     ),
@@ -225,6 +239,7 @@ SPECS: dict[str, Spec] = {
         lambda tp, fp, tn, fn: tp * _some(fp + tn) - fp * _some(tp + fn),
         lambda tp, fp, tn, fn: _some(tp + fn) * _some(fp + tn),
         "tp/(tp+fn) - fp/(fp+tn)",
+        "TP / (TP + FN) - FP / (FP + TN)",
         monotone=True,
         dependence=False,
     ),
@@ -232,19 +247,23 @@ SPECS: dict[str, Spec] = {
         _excess,
         lambda tp, fp, tn, fn: (tp + fp) * (tp + fp + tn + fn) ** 3,
         "(tp*tn - fp*fn) / sqrt((tp+fp) * (tp+fp+tn+fn)**3)",
+        "√((TP + FP) / N) · (TP / (TP + FP) - (TP + FN) / N)",
         rooted=True,
         bound=_klosgen_bound,
     ),
     "added_value": Spec(
-        _excess,
-        lambda tp, fp, tn, fn: (tp + fp) * (tp + fp + tn + fn),
+        _precision_gain,
+        lambda tp, fp, tn, fn: _some(tp + fp) * (tp + fp + tn + fn),
         "(tp*tn - fp*fn) / ((tp+fp) * (tp+fp+tn+fn))",
+        "TP / (TP + FP) - (TP + FN) / N",
+        dependence=False,
         bound=_gain_bound,
     ),
     "cosine": Spec(
         lambda tp, fp, tn, fn: tp,
         lambda tp, fp, tn, fn: (tp + fp) * (tp + fn),
         "tp**2 / ((tp+fp) * (tp+fn))",
+        "TP / √((TP + FP)·(TP + FN))",
         rooted=True,
         monotone=True,
         dependence=False,
@@ -253,25 +272,30 @@ SPECS: dict[str, Spec] = {
         lambda tp, fp, tn, fn: 2 * (tp * tn - fp * fn),
         lambda tp, fp, tn, fn: (tp + fp) * (fp + tn) + (tp + fn) * (tn + fn),
         "(tp*tn - fp*fn) / ((tp+fp)*(fp+tn) + (tp+fn)*(tn+fn))",
+        "2·(TP·TN - FP·FN) / ((TP + FP)·(FP + TN) + (TP + FN)·(TN + FN))",
         bound=_where_positive("kappa"),
     ),
     "yule_q": Spec(
         _excess,
         lambda tp, fp, tn, fn: tp * tn + fp * fn,
         "(tp*tn - fp*fn) / (tp*tn + fp*fn)",
+        "(TP·TN - FP·FN) / (TP·TN + FP·FN)",
         monotone=True,
     ),
     "lift": Spec(
         lambda tp, fp, tn, fn: tp * (tp + fp + tn + fn),
         lambda tp, fp, tn, fn: (tp + fp) * (tp + fn),
         "tp * (tp+fp+tn+fn) / ((tp+fp) * (tp+fn))",
+        "TP·N / ((TP + FP)·(TP + FN))",
         dependence=False,
         bound=_lift_bound,
     ),
     "certainty": Spec(
-        _excess,
-        lambda tp, fp, tn, fn: (tp + fp) * (fp + tn),
+        _precision_gain,
+        lambda tp, fp, tn, fn: _some(tp + fp) * (fp + tn),
         "(tp*tn - fp*fn) / ((tp+fp) * (fp+tn))",
+        "(TP / (TP + FP) - (TP + FN) / N) / ((FP + TN) / N)",
+        dependence=False,
         bound=_where_positive("certainty"),
     ),
 }

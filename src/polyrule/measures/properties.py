@@ -104,6 +104,23 @@ def _constant(case: Case) -> Verdict | None:
     return Verdict("decomposable", "E", "the value is 0 for every head", linear=True)
 
 
+def _only_uncovered(case: Case) -> Verdict | None:
+    """Prove what follows if an example has a value only where it is not covered."""
+    name = case.measure.name if isinstance(case.measure, Association) else ""
+    if name == "certainty" and case.averaging == "macro":
+        return Verdict("decomposable", "E", "the value is 0 for every head", linear=True)
+    if name not in ("added_value", "certainty") or case.averaging != "example" or case.scope == "all":
+        return None
+    if case.scope == "full":
+        return Verdict(
+            "decomposable", "E", "only uncovered examples have a value, the same for every head", linear=True
+        )
+    if name == "added_value":
+        reason = "an uncovered example's value is the mean over the head's labels, that of others is 0"
+        return Verdict("decomposable", "E", reason, linear=True)
+    return Verdict("anti-monotone", "E", "no value exceeds 0, and the parts of a head of value 0 have this value")
+
+
 def _micro_ratio(case: Case) -> Verdict | None:
     measure = case.measure
     if not isinstance(measure, RatioMeasure) or case.averaging != "micro" or not measure.has_positive_denominator:
@@ -260,6 +277,7 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _subset_accuracy,
     _same_for_all,
     _constant,
+    _only_uncovered,
     _label_wise,
     _micro_ratio,
     _example_ratio,
