@@ -57,12 +57,13 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/test.stamp  ## run every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
+lint: $(VENV)/test.stamp  ## format, lint, types, the order of the rooms and the words ceilings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python tools/words_check.py --check
 
 check-workflows: $(VENV)/test.stamp  ## hold the workflow files, the issue forms and pyproject.toml against their schemas
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml

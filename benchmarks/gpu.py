@@ -27,13 +27,13 @@ from gpu_worlds import check, engine
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.native import native
 from polyrule.scale import device
 from polyrule.scale.coded import Layout, Range
 from polyrule.scale.counter import LocalCounter
 from polyrule.scale.gpu import GpuCounter
 from polyrule.scale.questions import CountRows
 from polyrule.store import Packed, Store
+from polyrule.utils.compute import native
 from scale_worlds import store, world
 
 #: Rules that name what is present: those of the planted world have two conditions, later ones three.

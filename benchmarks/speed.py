@@ -68,7 +68,7 @@ def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     from polyrule.kernels.engine import GrowOptions
     from polyrule.learning.separate import Learner, SeparateOptions, Training
     from polyrule.measures import Objective
-    from polyrule.native import Compute
+    from polyrule.utils.compute import Compute
 
     data = load(job["data"])
     objective = Objective(job["measure"], negative=job["negative"])

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from polyrule.version import __version__
+from polyrule.utils.version import __version__
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
 # Cells call `polyrule` as a shell does: find the one of this environment. A page is 90 letters wide on a laptop.

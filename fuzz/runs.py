@@ -126,7 +126,7 @@ def use_model(model: Any, mark: int) -> None:
     attempt(lambda: model.predict_proba(table))
     match mark % 5:
         case 0:
-            from polyrule.kinds import export
+            from polyrule.model.exports import export
 
             for language in ("python", "sql", "c", "javascript"):
                 attempt(lambda language=language: export(model, language))

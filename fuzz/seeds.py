@@ -88,8 +88,10 @@ def packed() -> list[bytes]:
 
 @cache
 def models() -> tuple[bytes, ...]:
-    from polyrule.kinds import load  # noqa: F401 (registers every kind of model)
-    from polyrule.model.files import dumps
+    from polyrule.model.files import (
+        dumps,
+        load,  # noqa: F401 (registers every kind of model)
+    )
 
     data = small_data()
     rules = polyrule.RuleListClassifier(max_rules=4).fit(data).model_

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import polyrule
-from polyrule.atomic import atomic_write
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.experiment import RowStore, StoreError
 from polyrule.model import Literal, Rule, RuleList
+from polyrule.utils.atomic import atomic_write
 
 MODEL = RuleList((Rule((Literal(0, 1, 3, 1),)),), (), ("red",))
 ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else False
@@ -31,7 +31,7 @@ def start_writer(target):
     """A process that has begun to write and waits to be killed."""
     program = f"""
         import sys, time
-        from polyrule.atomic import atomic_write
+        from polyrule.utils.atomic import atomic_write
         with atomic_write({str(target)!r}) as stream:
             stream.write("half")
             stream.flush()
@@ -119,7 +119,7 @@ def test_a_disk_that_fills_up_while_writing(tmp_path, monkeypatch):
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("polyrule.atomic.os.fsync", full)
+    monkeypatch.setattr("polyrule.utils.atomic.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         RuleList((), (), ("other",)).save(target)
     assert target.read_text() == before

@@ -37,7 +37,7 @@ polyrule.load
 assert "sklearn" not in sys.modules, "a stored model needs no scikit-learn"
 """
 NO_TREES = 'assert "sklearn.tree" not in sys.modules, "trees are needed by a fit with a teacher only"'
-LATE = FIRST_USE.replace("getattr(polyrule, name)", "polyrule.lazy.import_late(name)")
+LATE = FIRST_USE.replace("getattr(polyrule, name)", "polyrule.utils.lazy.import_late(name)")
 LAZY = ("polyrule", "polyrule.estimators", "polyrule.evaluation")
 MIXED = ["RuleListClassifier", "BinaryRelevanceRuleClassifier", "RuleEnsembleClassifier", "load", "datasets", "pack"]
 

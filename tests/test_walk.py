@@ -15,7 +15,7 @@ import pytest
 
 import polyrule
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 SOURCE = Path(polyrule.__file__).parent
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
@@ -85,7 +85,6 @@ def test_files_are_found_in_a_table() -> None:
 
 # Imports inside functions hide cycles. What is left outside the command line, where help must come at once:
 LOCAL_IMPORTS = {
-    ("estimators/fitted.py", "polyrule.studio"): "a method where a user looks for it, of a stage that comes later",
     ("learning/relearn.py", "polyrule.estimators.from_model"): "a check learns the model again, as a user would",
     ("measures/base.py", "polyrule.measures.properties"): "a measure is asked for proofs, which speak of measures",
     ("measures/expression.py", "polyrule.measures.proofs.normal_form"): "an expression is asked for a proof, likewise",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyrule.lazy import lazy_names
-from polyrule.version import __version__
+from polyrule.utils.lazy import lazy_names
+from polyrule.utils.version import __version__
 
 if TYPE_CHECKING:
     from polyrule import datasets, measures
-    from polyrule.budget import limits
     from polyrule.data import Dataset, Feature, Table
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
     from polyrule.estimators.naming import name_features
-    from polyrule.kinds import load
     from polyrule.model import Rule, RuleList
+    from polyrule.model.files import load
     from polyrule.store import Store, pack
+    from polyrule.utils.budget import limits
 
 __all__ = [
     "BinaryRelevanceRuleClassifier",
@@ -41,14 +41,14 @@ __getattr__ = lazy_names(
     __name__,
     {
         "": "datasets measures",
-        "budget": "limits",
+        "utils.budget": "limits",
         "data": "Dataset Feature Table",
         "estimators.binary_relevance": "BinaryRelevanceRuleClassifier",
         "estimators.ensemble": "RuleEnsembleClassifier",
         "estimators.naming": "name_features",
         "estimators.rule_list": "RuleListClassifier",
-        "kinds": "load",
         "model": "Rule RuleList",
+        "model.files": "load",
         "store": "Store pack",
     },
 )

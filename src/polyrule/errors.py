@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-from collections.abc import Iterable
-
 LONGEST_MESSAGE = 2000
 """Characters; names in a file may be far longer, and a message may quote several."""
 
@@ -65,27 +61,3 @@ class SlowSearchWarning(UserWarning):
 
 class ModelError(PolyruleError, ValueError):
     """A model or model file is broken, of an unknown version, or does not fit the data."""
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return what to append to "there is no X": the known name that looks most like it, capitals aside, or nothing.
-
-    Examples
-    --------
-    >>> "there is no label 'hapy'" + did_you_mean("hapy", ["calm", "Happy"])
-    "there is no label 'hapy'; did you mean 'Happy'?"
-    >>> did_you_mean("tempo", ["calm", "Happy"])
-    ''
-    """
-    # long names and very many names are never what someone mistyped, and comparing them would take minutes
-    by_lower = {other.lower(): other for other in reversed(list(known)[:5000]) if len(other) <= 200}
-    close = difflib.get_close_matches(name.lower()[:100], by_lower, n=1)
-    return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
-
-
-def depth_of_caller() -> int:
-    """Frames from the one that warns to the first one that is not polyrule's own."""
-    depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "polyrule":
-        depth, frame = depth + 1, frame.f_back
-    return depth

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 
 @cache

@@ -13,7 +13,7 @@ from tests.campaign.shrinking import shrink
 from tests.campaign.tally import Tally, kept
 from tests.campaign.worlds import World
 
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

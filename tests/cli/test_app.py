@@ -10,8 +10,8 @@ from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run
 
 from polyrule.cli.app import COMMANDS, app
 from polyrule.cli.learner_options import LEARNERS, read_signature
-from polyrule.native import which_kernels
-from polyrule.version import __version__
+from polyrule.utils.compute import which_kernels
+from polyrule.utils.version import __version__
 
 
 def all_commands():

@@ -12,8 +12,8 @@ from tests.cli.helpers import ok, run
 from polyrule import datasets
 from polyrule.data import read
 from polyrule.errors import UnseenCategoryWarning
-from polyrule.kinds import load
 from polyrule.model import Literal, NominalCondition, Rule, RuleList
+from polyrule.model.files import load
 from polyrule.report import build
 
 

@@ -228,7 +228,7 @@ def expanding() -> dict[str, tuple[bytes, dict[str, Any]]]:
 @pytest.mark.parametrize("case", expanding())
 def test_a_compressed_file_may_become_64_cells_for_each_of_its_own_bytes(case, packer, monkeypatch):
     raw, options = expanding()[case]
-    monkeypatch.setattr("polyrule.budget.DEFAULT_CELLS", 1000)
+    monkeypatch.setattr("polyrule.utils.budget.DEFAULT_CELLS", 1000)
     packed = PACKERS[packer](raw)
     with pytest.raises(LimitError, match=f"for a file of {len(packed)} bytes"):
         read(io.BytesIO(packed), **options)
@@ -237,7 +237,7 @@ def test_a_compressed_file_may_become_64_cells_for_each_of_its_own_bytes(case, p
 @pytest.mark.parametrize("case", expanding())
 def test_a_file_that_spells_its_cells_out_may_have_as_many(case, monkeypatch):
     raw, options = expanding()[case]
-    monkeypatch.setattr("polyrule.budget.DEFAULT_CELLS", 1000)
+    monkeypatch.setattr("polyrule.utils.budget.DEFAULT_CELLS", 1000)
     assert len(read(io.BytesIO(raw), **options)) > 0
 
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from polyrule import datasets
-from polyrule.atomic import try_lock
 from polyrule.datasets import remote
 from polyrule.datasets.registry import ENTRIES, entry
 from polyrule.datasets.remote import Unreachable, fetch
 from polyrule.errors import DataError, OutputError
+from polyrule.utils.atomic import try_lock
 
 HEADER = "@relation f\n@attribute a numeric\n@attribute red {0,1}\n@data\n"
 FILES = {

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 

@@ -13,7 +13,7 @@ from tests.ensemble.worlds import random_table
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
-from polyrule.native import Compute, native
+from polyrule.utils.compute import Compute, native
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

@@ -30,7 +30,7 @@ from polyrule.ensemble.gain import best_conditions, reference_best_conditions
 from polyrule.ensemble.growing import Body, Growth, Search, Step, grow
 from polyrule.errors import OptionError
 from polyrule.model.rule import GroupCondition, plain_conditions, size_of
-from polyrule.native import Compute
+from polyrule.utils.compute import Compute
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.test_gain import fixed, world
 
-from polyrule.arrays import Ints32
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import ABOVE, BinTest, simplify
 from polyrule.data.table import Table
 from polyrule.ensemble.building import Builder, BuildOptions, plain_examples
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow
+from polyrule.utils.arrays import Ints32
 
 
 def plain_greedy(

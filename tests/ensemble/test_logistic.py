@@ -18,7 +18,7 @@ from polyrule.ensemble.logistic import (
     unit_for,
 )
 from polyrule.ensemble.weights import Solver
-from polyrule.native import Compute, native
+from polyrule.utils.compute import Compute, native
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

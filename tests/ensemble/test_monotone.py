@@ -21,7 +21,7 @@ from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_condi
 from polyrule.ensemble.weights import Solver
 from polyrule.errors import OptionError
 from polyrule.model.rule import plain_conditions
-from polyrule.native import Compute
+from polyrule.utils.compute import Compute
 
 DIRECTIONS = st.sampled_from([(1, 0), (-1, 0), (0, 1), (1, -1), (-1, -1)])
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 # Of the rules, weights and decisions; the first digits.
 HASHES = {

@@ -11,9 +11,9 @@ from polyrule.ensemble import parts
 from polyrule.ensemble.building import Examples
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.parts import SoftTargets
-from polyrule.native import Compute
 from polyrule.teacher import teacher as teachers
 from polyrule.teacher.teacher import Design
+from polyrule.utils.compute import Compute
 
 
 def world(seed: int = 0, rows: int = 150):

@@ -21,7 +21,7 @@ from polyrule.data.table import Table
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition, plain_conditions
-from polyrule.native import Compute
+from polyrule.utils.compute import Compute
 
 
 def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:

@@ -21,7 +21,7 @@ from polyrule.data import Feature
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.model.rule import NumericCondition, plain_conditions
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 REASON = "the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.golden.lists import QUICK, cases, digest, key, known, learn
 
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 
 @pytest.mark.skipif(native is None, reason="the compiled kernels are not built")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.golden.models import EMBEDDED, QUICK, Case, cases, digest, key, known, learn, made_with
 
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 
 def check(case: Case) -> None:

@@ -16,7 +16,7 @@ from polyrule.kernels.native import NativeEngine, make_engine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
 from polyrule.measures.association import SPECS
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 FORMULAS = ("m2", *SPECS)
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")

@@ -17,7 +17,7 @@ from polyrule.kernels.engine import Candidate, GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

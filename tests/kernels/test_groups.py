@@ -19,7 +19,7 @@ from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective, get
 from polyrule.model.rule import GroupCondition
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

@@ -17,7 +17,7 @@ from polyrule.kernels import native as native_kernels
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 TYPES = ["float64", "float32", "int8", "uint8", "int16", "uint16", "int32"]
 

@@ -14,7 +14,7 @@ from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
 from polyrule.model import LabelCondition
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 nan = float("nan")

@@ -13,7 +13,7 @@ from polyrule.data.table import Table
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.measures import Objective, get
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

@@ -14,7 +14,7 @@ from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
 from polyrule.measures.association import SPECS
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled kernels")
 

@@ -26,7 +26,7 @@ from polyrule.kernels.native import NativeEngine, make_engine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FunctionMeasure, Lift, Objective, RatioMeasure, get
 from polyrule.measures.association import SPECS
-from polyrule.native import Compute, native
+from polyrule.utils.compute import Compute, native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
@@ -532,7 +532,7 @@ def test_examples_without_weight_leave_nothing_over() -> None:
 
 
 def test_reference_kernels_by_environment() -> None:
-    program = "from polyrule.native import native; assert native is None"
+    program = "from polyrule.utils.compute import native; assert native is None"
     environment = {**os.environ, "POLYRULE_KERNELS": "reference"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

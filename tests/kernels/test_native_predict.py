@@ -23,7 +23,7 @@ from polyrule.model.rule import (
 )
 from polyrule.model.rule_ensemble import FlatWeights, scores_flat, scores_native
 from polyrule.model.rule_list import RuleList
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

@@ -13,7 +13,7 @@ from tests.kernels.test_native import OBJECTIVES, NativeEngine, assert_same
 
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

@@ -21,7 +21,7 @@ from polyrule.learning.verify import certify, verify
 from polyrule.measures import Objective
 from polyrule.model.printing import format_counts
 from polyrule.model.rule import Literal, Rule
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 ENGINES = [ReferenceEngine, pytest.param(NativeEngine, marks=pytest.mark.skipif(native is None, reason="not built"))]
 

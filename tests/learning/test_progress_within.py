@@ -11,7 +11,7 @@ from polyrule import RuleListClassifier
 from polyrule.kernels import engine, growth
 from polyrule.kernels import native as compiled
 from polyrule.learning.messages import Progress, describe, telling, within_rules
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 
 def _data() -> tuple[Any, Any]:

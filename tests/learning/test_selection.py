@@ -15,7 +15,7 @@ from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
 from polyrule.learning.selection import Chosen, Selection, cell_gains, gain_line, levels_reached, targets_of
 from polyrule.model.conditions import holds
 from polyrule.model.rule import NominalCondition, NumericCondition
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 
 def world(seed: int, bodies: int = 6, examples: int = 12, labels: int = 3):

@@ -23,7 +23,7 @@ from polyrule.learning.selection import Pruning
 from polyrule.learning.separate import Learner
 from polyrule.learning.verify import verify
 from polyrule.measures import Objective, available
-from polyrule.native import Compute, native
+from polyrule.utils.compute import Compute, native
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

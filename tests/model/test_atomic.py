@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from polyrule.atomic import atomic_write
+from polyrule.utils.atomic import atomic_write
 
 
 def test_the_file_appears_only_when_everything_is_written(tmp_path):

@@ -63,7 +63,7 @@ def test_brackets_that_are_no_marks_belong_to_the_name():
 
 def test_reading_obeys_a_limit_of_time_all_the_way(monkeypatch):
     clock = itertools.count()
-    monkeypatch.setattr("polyrule.budget.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("polyrule.utils.budget.time.monotonic", lambda: next(clock))
     text = "A <- " + ", ".join(["num > 1"] * 1000)
     with polyrule.limits(seconds=100), pytest.raises(LimitError, match="rule: not finished within the 100 seconds"):
         parse_rule(text, FEATURES, LABELS)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from polyrule import Table
-from polyrule.kinds import load
-from polyrule.version import __version__
+from polyrule.model.files import load
+from polyrule.utils.version import __version__
 
 STORED = Path(__file__).parent / "stored"
 FILES = sorted(path for path in STORED.glob("*/*.json") if path.name != "expected.json")

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 
 import polyrule
 from polyrule import RuleListClassifier, datasets
-from polyrule.budget import current_limits
 from polyrule.data.documents import checksum
 from polyrule.errors import LimitError, ModelError
 from polyrule.learning.verify import verify
@@ -15,6 +14,7 @@ from polyrule.measures.expression import parse
 from polyrule.model import GroupCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.files import dumps, loads
 from polyrule.model.parsing import parse_rule
+from polyrule.utils.budget import current_limits
 
 
 @pytest.fixture(scope="module")

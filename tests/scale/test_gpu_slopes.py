@@ -21,9 +21,9 @@ from polyrule.ensemble.logistic import Logistic, unit_for
 from polyrule.errors import LimitError, OptionError
 from polyrule.model.files import dumps
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.native import Compute
 from polyrule.scale import gpu_slopes
 from polyrule.scale.gpu_slopes import GpuKernels
+from polyrule.utils.compute import Compute
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are compiled with g++")
 

@@ -292,7 +292,7 @@ def test_data_that_changes_while_it_is_packed(frame, tmp_path) -> None:
 def test_one_packer_at_a_time(frame, tmp_path) -> None:
     program = f"""
         import pathlib, time
-        from polyrule.atomic import hold
+        from polyrule.utils.atomic import hold
         with hold(pathlib.Path({str(tmp_path / "s.lock")!r})) as mine:
             print(mine, flush=True)
             time.sleep(60)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.native import native
 from polyrule.teacher import forest
 from polyrule.teacher.forest import CODE_WIDTH, Columns, Tree, grow
 from polyrule.teacher.ridge import usual_values
+from polyrule.utils.compute import native
 
 compiled = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

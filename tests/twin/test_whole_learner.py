@@ -14,7 +14,7 @@ from tests.twin.predicting import predict
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.native import native
+from polyrule.utils.compute import native
 
 KERNELS = ["reference"] if native is None else ["reference", None]
 

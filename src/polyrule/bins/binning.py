@@ -10,7 +10,6 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Codes, Floats, Ints, Ints32
 from polyrule.bins.tests import (
     ABOVE,
     AT_MOST,
@@ -25,6 +24,7 @@ from polyrule.bins.tests import (
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, NominalCondition, NumericCondition
+from polyrule.utils.arrays import Bools, Codes, Floats, Ints, Ints32
 
 # A column is listed, not stored whole, where one code holds for at least this share of the rows.
 _LISTED_SHARE = 0.75

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Codes
+from polyrule.utils.arrays import Codes
 
 #: What a condition tests; the native kernel uses the same numbers.
 AT_MOST, ABOVE, CATEGORY = 0, 1, 2

@@ -27,8 +27,8 @@ from polyrule.errors import (
     SlowSearchWarning,
     UnseenCategoryWarning,
 )
-from polyrule.names import visible
-from polyrule.version import __version__
+from polyrule.utils.names import visible
+from polyrule.utils.version import __version__
 
 #: one line for the list of commands; each is the function of its name in the module of its name
 COMMANDS = {
@@ -224,7 +224,7 @@ def _say(message: str) -> None:
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     """Print the version, and which kernels there are: pip does not say that a package without compiled ones is slow."""
     if value and not ctx.resilient_parsing:
-        from polyrule.native import which_kernels
+        from polyrule.utils.compute import which_kernels
 
         click.echo(f"polyrule, version {__version__} ({which_kernels()})")
         ctx.exit()

@@ -14,7 +14,8 @@ import click
 
 from polyrule.cli.command import Option
 from polyrule.cli.output import in_options, note, option_name
-from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
+from polyrule.errors import DataError, ModelError, OptionError
+from polyrule.utils.messages import did_you_mean
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
@@ -92,7 +93,7 @@ def complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 def load_model(path: Path, *, check: bool = True) -> Any:
     """Read a model file of any kind; with `check`, one that matches its checksum."""
-    from polyrule.kinds import load
+    from polyrule.model.files import load
 
     if not path.exists():
         hint = did_you_mean(path.name, _beside(path, "*.json"))

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from polyrule.errors import OptionError, did_you_mean
+from polyrule.errors import OptionError
+from polyrule.utils.messages import did_you_mean
 
 #: of every command and group
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

@@ -24,7 +24,8 @@ from polyrule.cli.arguments import (
 )
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import fit, print_json, warn
-from polyrule.errors import DataError, OptionError, UnseenCategoryWarning, did_you_mean
+from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
+from polyrule.utils.messages import did_you_mean
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature

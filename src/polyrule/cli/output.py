@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import click
 
 from polyrule.errors import DataError, OptionError, OutputError
-from polyrule.names import visible
+from polyrule.utils.names import visible
 
 
 def print_json(value: Any, path: Path | None = None) -> None:
@@ -35,7 +35,7 @@ def write_text(text: str, path: Path | None) -> None:
 def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> None:
     """Write a file atomically; what goes wrong is said with the name of the file the user asked for."""
     # Imported here: warnings are said through this module, also those that come up while the models are imported.
-    from polyrule.atomic import atomic_write
+    from polyrule.utils.atomic import atomic_write
 
     try:
         with atomic_write(path, mode) as stream:

@@ -26,7 +26,7 @@ from polyrule.cli.arguments import (
 from polyrule.cli.command import command, output_option
 from polyrule.cli.output import cannot_write, check_place, counting_progress, note
 from polyrule.errors import OptionError
-from polyrule.names import safe_cell
+from polyrule.utils.names import safe_cell
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
 
@@ -67,7 +67,7 @@ def open_writer(
     if output is None:
         yield _text_writer(chosen, sys.stdout, names, beside, safe)
         return
-    from polyrule.atomic import atomic_write
+    from polyrule.utils.atomic import atomic_write
 
     try:
         if chosen == "parquet":

@@ -10,7 +10,7 @@ import click
 from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option, output_option
 from polyrule.cli.output import check_place, fit, print_json, write_text
-from polyrule.names import safe_cell, visible
+from polyrule.utils.names import safe_cell, visible
 
 
 @command("show")

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from dask.distributed import Client, wait
 
-from polyrule.arrays import Bools, Floats, Ints
 from polyrule.cluster.counter import again, block_shares
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
@@ -24,6 +23,7 @@ from polyrule.store import Block, Packed
 from polyrule.store.bins import Bins, ColumnCounts, check_max_bins, least_values, nominal_bins
 from polyrule.store.packed import encoded
 from polyrule.store.pieces import agreed, are_whole, numbers, of_positive_weight
+from polyrule.utils.arrays import Bools, Floats, Ints
 
 
 def pack_collections(

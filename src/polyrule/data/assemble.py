@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints32
-from polyrule.budget import Budget
 from polyrule.data.columns import UnseenCategories, category_text
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import DATE_PARTS
@@ -19,6 +17,8 @@ from polyrule.data.formats.encoders import Encoder, Place, encode_labels
 from polyrule.data.table import Table
 from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Ints32
+from polyrule.utils.budget import Budget
 
 
 @dataclass

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array, Floats
 from polyrule.data.dates import POINTS, day_of, part_of
 from polyrule.data.table import Feature, check_finite
-from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
+from polyrule.errors import DataError, UnseenCategoryWarning
+from polyrule.utils.arrays import Array, Floats
+from polyrule.utils.messages import depth_of_caller
 
 BOOLEAN_CATEGORIES = ("False", "True")
 

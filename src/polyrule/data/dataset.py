@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Floats
 from polyrule.data.describe import Description, describe
 from polyrule.data.labels import UNKNOWN, LabelMatrix, to_labels
 from polyrule.data.results import html_dataset
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)

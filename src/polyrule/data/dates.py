@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Floats
 
 MONTHS = (
     "January",

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, PolyruleError
+from polyrule.utils.arrays import Floats
 
 T = TypeVar("T")
 

@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Bytes, Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
@@ -34,8 +33,10 @@ from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
 from polyrule.data.table import Feature, Table, as_array, as_features, as_kept, unmasked
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
-from polyrule.errors import DataError, DataWarning, depth_of_caller
-from polyrule.lazy import import_late
+from polyrule.errors import DataError, DataWarning
+from polyrule.utils.arrays import Array, Bytes, Floats
+from polyrule.utils.lazy import import_late
+from polyrule.utils.messages import depth_of_caller
 
 
 def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Others = "refuse") -> Table:

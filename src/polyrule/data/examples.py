@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Bytes, Floats, Ints, Words
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import read_target
 from polyrule.data.table import Table, looked_up, places, unmasked
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Array, Bytes, Floats, Ints, Words
 
 _CELLS = 1 << 20
 """How many cells are converted at a time."""

@@ -12,7 +12,6 @@ import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
@@ -26,7 +25,9 @@ from polyrule.data.columns import (
 from polyrule.data.dates import POINTS, DateForms, arranged, day_of, with_parts
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.table import Feature, Table, row_blocks
-from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
+from polyrule.errors import DataError, DataWarning, OptionError
+from polyrule.utils.arrays import Floats
+from polyrule.utils.messages import depth_of_caller, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""

@@ -17,12 +17,13 @@ import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Bools, Bytes
 from polyrule.data.columns import counted, is_missing, listing, parse_number, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import as_array
-from polyrule.errors import DataError, DataWarning, depth_of_caller
+from polyrule.errors import DataError, DataWarning
+from polyrule.utils.arrays import Array, Bools, Bytes
+from polyrule.utils.messages import depth_of_caller
 
 #: How people write that a label is absent or present, in any case.
 TRUTH = {

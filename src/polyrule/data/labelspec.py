@@ -26,7 +26,8 @@ from xml.parsers import expat
 
 from polyrule.data.columns import listing, shorten
 from polyrule.data.sources import Source, line_blocks
-from polyrule.errors import DataError, OptionError, did_you_mean
+from polyrule.errors import DataError, OptionError
+from polyrule.utils.messages import did_you_mean
 
 
 class NoColumnError(DataError):

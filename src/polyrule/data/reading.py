@@ -30,7 +30,8 @@ from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import warn_about_strange_tags, warn_about_tags
-from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
+from polyrule.errors import DataError, DataWarning, OptionError
+from polyrule.utils.messages import depth_of_caller, did_you_mean
 
 
 def read(

@@ -20,7 +20,8 @@ from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature, as_features
 from polyrule.data.tags import TagCollector, find_separator
-from polyrule.errors import DataError, OptionError, did_you_mean
+from polyrule.errors import DataError, OptionError
+from polyrule.utils.messages import did_you_mean
 
 _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from polyrule.budget import Budget
 from polyrule.errors import DataError, LimitError
+from polyrule.utils.budget import Budget
 
 BLOCK_BYTES = 1 << 20
 

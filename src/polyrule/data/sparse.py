@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Floats, Ints, Ints32
-from polyrule.budget import MOST_COLUMNS, current_limits
 from polyrule.errors import DataError, LimitError
+from polyrule.utils.arrays import Array, Floats, Ints, Ints32
+from polyrule.utils.budget import MOST_COLUMNS, current_limits
 
 _COMPRESSED = ("csr", "csc", "bsr")
 

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from polyrule.arrays import Bools, Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.results import MissingExtraError
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.arrays import Bools, Ints
 
 
 def train_test_split(

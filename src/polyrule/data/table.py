@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Array, Bools, Floats, Ints, Words
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
-from polyrule.native import native
+from polyrule.utils.arrays import Array, Bools, Floats, Ints, Words
+from polyrule.utils.compute import native
 
 FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
 CODED = ("nominal", "ordinal")

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from polyrule.data.columns import counted, shorten
 from polyrule.data.formats.encoders import Place
-from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller
+from polyrule.errors import DataError, DataWarning, OptionError
+from polyrule.utils.messages import depth_of_caller
 
 LARGEST_DENSE_LABELS = 50_000_000
 """Label matrices with more cells than this are sparse."""

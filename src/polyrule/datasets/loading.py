@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.labelspec import some_columns
 from polyrule.data.reading import read
@@ -26,6 +25,7 @@ from polyrule.datasets import remote
 from polyrule.datasets.registry import ENTRIES, Entry, entry
 from polyrule.datasets.remote import Progress, Unreachable
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.arrays import Floats
 
 Part = Literal["train", "test"]
 PAPER_EXAMPLE = "paper-example"

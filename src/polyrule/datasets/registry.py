@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from polyrule.errors import OptionError, did_you_mean
+from polyrule.errors import OptionError
+from polyrule.utils.messages import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.atomic import hold
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
 from polyrule.datasets.registry import Entry
 from polyrule.errors import DataError, OutputError
-from polyrule.version import __version__
+from polyrule.utils.atomic import hold
+from polyrule.utils.version import __version__
 
 SITES = (
     "https://raw.githubusercontent.com/tsoumakas/mulan/master/data/multi-label/{name}/{file}",

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints8
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints8
 
 _ATTEMPTS = 2000
 

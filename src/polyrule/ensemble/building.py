@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Codes, Floats, Floats32, Ints, Ints32
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_tests
 from polyrule.data.table import Table
 from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow
 from polyrule.ensemble.weights import Solver
-from polyrule.native import ONE_THREAD, Compute
+from polyrule.utils.arrays import Bools, Bytes, Codes, Floats, Floats32, Ints, Ints32
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 _PRUNING_ROUNDS = 12
 

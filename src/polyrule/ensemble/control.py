@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools
 from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.model.rule import Condition, NumericCondition, WeightedRule, plain_conditions
-from polyrule.native import ONE_THREAD, Compute
+from polyrule.utils.arrays import Bools
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 _monotonic = time.monotonic
 _DECISION_SHARE = 0.08  # of the time limit, kept back for the decision

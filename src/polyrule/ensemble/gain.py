@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
-from polyrule.native import ONE_THREAD, Compute
+from polyrule.utils.arrays import Ints, Ints32
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Slopes:
         compute: Compute = ONE_THREAD,
     ) -> Slopes:
         """Slopes of all rows."""
-        root = compute.here(curvature.sum(axis=0, dtype=np.int64))
+        root = compute.to_host(curvature.sum(axis=0, dtype=np.int64))
         return cls(gradient, curvature, root, scale, ridge, cost, compute)
 
     def some(self, labels: npt.NDArray[np.int64]) -> Slopes:
@@ -137,7 +137,7 @@ def best_conditions(
         Labels whose gains count, ascending; all of them where None.
     """
     compute = slopes.compute
-    if compute.through_rows is None:
+    if compute.backend is None:
         some = table if features is None else table.only(features.tolist())
         return reference_best_conditions(some, rows, slopes, sign, offset, judges)
     offset = np.zeros((2, len(slopes.root)), dtype=np.int64) if offset is None else offset
@@ -147,7 +147,7 @@ def best_conditions(
     if compute.device is not None:
         found = compute.device.best_conditions(table, rows, slopes.gradient, slopes.curvature, *asked)
     else:
-        found = compute.through_rows.best_conditions(
+        found = compute.backend.best_conditions(
             table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
             table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
             slopes.curvature, *asked, compute.threads,

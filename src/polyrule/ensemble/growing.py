@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Ints, Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import AnyTest, BinGroup, BinTest, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
+from polyrule.utils.arrays import Bools, Ints, Ints32
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
 _FEW = 40

@@ -12,7 +12,6 @@ import numpy as np
 import scipy
 import sklearn
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
 from polyrule.data.examples import by_content
 from polyrule.data.table import Table, row_blocks
@@ -25,6 +24,7 @@ from polyrule.ensemble.weights import loss
 from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.teacher.ridge import blas
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Matrix
 
 # Share of the cross-validated log loss that shorter heads may cost.
 _NEXT_TO_NOTHING = 0.02

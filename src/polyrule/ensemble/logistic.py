@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
 from polyrule.data.table import row_blocks
-from polyrule.native import ONE_THREAD, Compute
+from polyrule.utils.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
 _LEAST_CURVATURE = 1e-9  # keeps the matrix of a rule without effect regular
@@ -131,9 +131,9 @@ class Logistic:
 
     def descents(self, labels: Ints, coefficients: Matrix, support: Bools) -> Matrix:
         """Derivatives of each label's loss by the weights in the support; 0 elsewhere."""
-        if self.compute.through_rows is not None:
+        if self.compute.backend is not None:
             given = self._given(labels, coefficients, support)
-            flat = self.compute.through_rows.logistic_descents(*given, self.unit, self.compute.threads)
+            flat = self.compute.backend.logistic_descents(*given, self.unit, self.compute.threads)
             return np.asarray(flat).reshape(coefficients.shape)
         found = np.zeros(coefficients.shape, dtype=np.int64)
         for place, label in enumerate(labels.tolist()):
@@ -146,8 +146,8 @@ class Logistic:
 
     def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
         """Second derivatives of each label's loss by the weights in its support."""
-        if self.compute.through_rows is not None:
-            flat = self.compute.through_rows.logistic_curvatures(
+        if self.compute.backend is not None:
+            flat = self.compute.backend.logistic_curvatures(
                 *self._given(labels, coefficients, support), self.unit, self.compute.threads
             )
             sizes = support.sum(axis=0).tolist()
@@ -168,9 +168,9 @@ class Logistic:
         self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, curvature: Ints32
     ) -> None:
         """Write first and second derivatives by every score, in units of 1 / `scale`, into the labels' columns."""
-        if self.compute.through_rows is not None:
+        if self.compute.backend is not None:
             given = self._given(labels, coefficients, support)
-            self.compute.through_rows.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
+            self.compute.backend.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
             return
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.bins.tests import meaning
 from polyrule.data.table import Table, row_blocks
@@ -25,6 +24,7 @@ from polyrule.ensemble.scorecard import to_points
 from polyrule.model.decisions import SET_KINDS
 from polyrule.model.rule import WeightedRule, plain_conditions
 from polyrule.teacher.teacher import Design, Teacher, mix, neighbours
+from polyrule.utils.arrays import Bools, Bytes, Matrix
 
 # A table with more cells than this is not taught; large data is less noisy, too.
 _LARGEST_TAUGHT = 60_000_000

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.examples import examples_of, fingerprint, integer_weights
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.ensemble.control import signs_of
@@ -20,6 +19,7 @@ from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
 from polyrule.model.rule import Entry
 from polyrule.teacher.teacher import lowest
+from polyrule.utils.arrays import Bools, Floats, Matrix
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset

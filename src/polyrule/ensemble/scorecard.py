@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bytes, Floats, Matrix
 from polyrule.ensemble.logistic import chances_of
 from polyrule.ensemble.weights import loss
+from polyrule.utils.arrays import Bytes, Floats, Matrix
 
 
 def to_points(

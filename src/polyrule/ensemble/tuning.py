@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.errors import OptionError
 from polyrule.model.decisions import (
     KINDS,
@@ -22,6 +21,7 @@ from polyrule.model.decisions import (
     membership,
     seen_label_sets,
 )
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Matrix
 
 _GRID = np.round(logit(np.arange(5, 81) / 100), 9)  # rounded: last digits differ between versions of SciPy
 _LARGEST_TUNED = 2_000_000  # examples times label sets; of more examples only some are used

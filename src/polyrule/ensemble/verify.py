@@ -16,9 +16,9 @@ from polyrule.learning.relearn import Statement, not_checked, relearn
 from polyrule.model.printing import Formatter
 
 if TYPE_CHECKING:
-    from polyrule.arrays import Floats, Matrix
     from polyrule.data.dataset import Dataset
     from polyrule.model.rule_ensemble import RuleEnsemble
+    from polyrule.utils.arrays import Floats, Matrix
 
 #: Largest derivative of the loss by any weight, per unit of training weight, that counts as 0.
 TOLERANCE = 1e-5

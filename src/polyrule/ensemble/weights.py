@@ -16,10 +16,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
 from polyrule.data.table import row_blocks
 from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for, weight_bits
-from polyrule.native import ONE_THREAD, Compute
+from polyrule.utils.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
 INTERCEPT_RIDGE = 0.01
@@ -93,12 +93,12 @@ class Solver:
     @property
     def covers(self) -> Bytes:
         """1 where a rule covers a row, after a first column of ones."""
-        return np.asarray(self._compute.here(self._covers[: self._size]).T)
+        return np.asarray(self._compute.to_host(self._covers[: self._size]).T)
 
     @property
     def targets(self) -> Floats32:
         """What the probabilities should be, shape (rows, labels)."""
-        return np.asarray(self._compute.here(self._logistic.targets).T)
+        return np.asarray(self._compute.to_host(self._logistic.targets).T)
 
     @property
     def slopes(self) -> npt.NDArray[np.int32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyrule.lazy import lazy_names
+from polyrule.utils.lazy import lazy_names
 
 if TYPE_CHECKING:
     from polyrule.estimators.binary_relevance import BinaryRelevanceRuleClassifier

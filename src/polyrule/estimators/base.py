@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
@@ -33,13 +32,14 @@ from polyrule.model import RuleList
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
-from polyrule.native import Compute, native, warn_if_slow
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
 from polyrule.scale.device import heeding_memory
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
-from polyrule.version import __version__
+from polyrule.utils.arrays import Bools, Floats
+from polyrule.utils.compute import Compute, native, warn_if_slow
+from polyrule.utils.version import __version__
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
@@ -37,8 +36,9 @@ from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.native import Compute
 from polyrule.scale.gpu_slopes import kernels_of
+from polyrule.utils.arrays import Bools, Bytes, Ints, Ints8
+from polyrule.utils.compute import Compute
 
 logger = logging.getLogger(__name__)
 

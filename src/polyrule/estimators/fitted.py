@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, rows_right
 from polyrule.data.frames import is_frame, split_labels
@@ -23,6 +22,8 @@ from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
 from polyrule.model.narrowing import as_record, cut_row, place_of_row
 from polyrule.model.rule_model import is_pair, labelled
+from polyrule.utils import late
+from polyrule.utils.arrays import Bools, Floats
 
 
 class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -243,12 +244,11 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         try:
-            from polyrule.studio import open_studio  # a later stage; but here a user looks for it
+            return late.call("studio", self, train, test, project=project, browser=browser)
         except ModuleNotFoundError as problem:
             raise OptionError(
                 f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'
             ) from problem
-        return open_studio(self, train, test, project=project, browser=browser)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Show the rules in a notebook, not only the parameters."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table, row_blocks
@@ -25,6 +24,7 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
 from polyrule.store import Bins, Packed
 from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
+from polyrule.utils.arrays import Ints
 
 _ROWS = 1 << 16  # that are looked at at a time
 

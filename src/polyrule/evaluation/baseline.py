@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyrule.arrays import Bytes, Floats
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame, text_table
 from polyrule.data.table import Table
@@ -24,6 +23,7 @@ from polyrule.kernels.native import make_engine
 from polyrule.measures import Objective, get
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.rule import Condition
+from polyrule.utils.arrays import Bytes, Floats
 
 #: simple models that need the features, and what heads their column
 _SHORT = {"label set": "label set", "one rule per label": "one rule"}

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Bytes, Ints
 from polyrule.data.columns import is_missing
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import as_array
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Bytes, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Array, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.arrays import Array, Floats, Ints
 
 
 class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
@@ -25,6 +24,7 @@ from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.predict import predict
 from polyrule.model.rule import LabelCondition
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 
 #: label decisions that may be computed in all; with more, evenly spaced examples stand for all of them
 MOST_DECISIONS = 300_000_000

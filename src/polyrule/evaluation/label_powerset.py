@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bytes
 from polyrule.evaluation.confusion import label_matrix
+from polyrule.utils.arrays import Bytes
 
 
 class LabelPowersetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]

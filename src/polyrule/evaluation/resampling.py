@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.confusion import coded_labels, label_matrix
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
+from polyrule.utils.arrays import Bools, Floats
 
 _BLOCK = 50
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from polyrule.arrays import Floats
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError, PolyruleError
+from polyrule.utils.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

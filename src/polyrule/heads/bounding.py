@@ -18,7 +18,6 @@ from math import ceil, inf
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
 from polyrule.errors import OptionError
 from polyrule.heads.branch_and_bound import bounds_for
 from polyrule.heads.correlations import SLACK, Literals, formula_of_sums
@@ -27,6 +26,7 @@ from polyrule.heads.valuation import MicroValuation, Valuation, valuation
 from polyrule.heads.world import HeadSpace, World
 from polyrule.measures.association import MEstimate
 from polyrule.measures.objective import Objective
+from polyrule.utils.arrays import Floats, Ints
 
 #: intervals of x, halvings of the range of levels, and of the range of μ
 _INTERVALS, _LEVELS, _SLOPES = 64, 14, 12

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
 from polyrule.measures.association import Association, MEstimate
+from polyrule.utils.arrays import Floats
 
 SLACK = 1e-9
 

@@ -13,10 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.heads.world import HeadSpace
 from polyrule.measures.definition import Head
+from polyrule.utils.arrays import Bools, Floats, Ints
 
 ROUNDS = 8
 MARGIN = 1e-9

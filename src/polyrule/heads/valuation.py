@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
 from polyrule.measures.definition import FN, FP, NOTHING, TN, TP, Head, LabelValue, cells
 from polyrule.measures.objective import Objective
+from polyrule.utils.arrays import Bools, Bytes, Ints
 
 
 class Valuation(ABC):

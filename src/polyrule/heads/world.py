@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.errors import DataError
 from polyrule.measures.definition import (
     Head,
@@ -21,6 +20,7 @@ from polyrule.measures.definition import (
     weights_by_truth,
 )
 from polyrule.measures.objective import Objective
+from polyrule.utils.arrays import Bools, Bytes, Ints, Ints8
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads import LabelCounts
 from polyrule.measures import FastForm, Lift, Measure, Objective, RatioMeasure
 from polyrule.measures.objective import HAMMING
+from polyrule.utils.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Table
 from polyrule.kernels.state import TrainingState
 from polyrule.model.conditions import holds_in
 from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.utils.arrays import Bools, Ints
 
 
 def midpoint(low: float, high: float) -> float:

@@ -11,10 +11,10 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints
 from polyrule.errors import OptionError
 from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Condition
+from polyrule.utils.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Bools
 from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Batch, Judge, Verdict
 from polyrule.measures import Objective
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, in_any_order, size_of
+from polyrule.utils.arrays import Bools
 
 Body = tuple[Condition, ...]
 

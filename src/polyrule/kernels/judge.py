@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from polyrule.arrays import Bools, Ints
 from polyrule.heads import HeadResult, LabelCounts, World, best_head
 from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, monotone_bounds, ratio_bounds
@@ -26,6 +25,7 @@ from polyrule.kernels.singles import LiteralValues, lowered
 from polyrule.measures import FastForm, Objective, RatioMeasure, SubsetAccuracy
 from polyrule.measures.definition import weights_by_truth
 from polyrule.model.rule import Condition
+from polyrule.utils.arrays import Bools, Ints
 
 
 class Batch(Protocol):

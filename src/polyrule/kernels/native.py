@@ -39,7 +39,7 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
 )
-from polyrule.native import ONE_THREAD, Compute, native
+from polyrule.utils.compute import ONE_THREAD, Compute, native
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Ints
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.heads import LabelCounts, World
@@ -20,6 +19,7 @@ from polyrule.kernels.judge import Judge, Verdict, no_condition
 from polyrule.kernels.state import TrainingState
 from polyrule.measures import Objective
 from polyrule.model.rule import GroupCondition
+from polyrule.utils.arrays import Bools, Ints
 
 
 class RowJudge(Judge):

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
 from polyrule.measures import Measure, RatioMeasure
+from polyrule.utils.arrays import Bools, Floats, Ints
 
 #: Doubles further apart than this (relatively) belong to values that differ; closer ones are compared exactly.
 SLACK = 1e-9

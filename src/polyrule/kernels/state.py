@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints
 from polyrule.kernels.engine import Candidate, Outcome, who_stays
 from polyrule.measures.definition import UNSET, weights_by_kind
+from polyrule.utils.arrays import Ints
 
 
 class TrainingState:

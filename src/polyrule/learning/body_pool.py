@@ -17,7 +17,6 @@ from math import comb
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints, Words
 from polyrule.data.table import Feature, Table, packed_bits, row_blocks, unpacked_bits
 from polyrule.model.conditions import holds, said_shorter
 from polyrule.model.rule import (
@@ -31,7 +30,8 @@ from polyrule.model.rule import (
     SetCondition,
     plain_conditions,
 )
-from polyrule.native import native
+from polyrule.utils.arrays import Bools, Floats, Ints, Words
+from polyrule.utils.compute import native
 
 Body = tuple[Condition, ...]
 Rules = list[tuple[Body, tuple[int, ...]]]

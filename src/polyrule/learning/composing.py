@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.examples import by_content, unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
@@ -46,6 +45,7 @@ from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
 from polyrule.teacher.ridge import blas
+from polyrule.utils.arrays import Bools, Bytes, Ints, Matrix
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
 _LONGEST_LIST = 50, 1000  # rules that are grown, of very many and of few examples and labels

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
-from polyrule.errors import OptionError, did_you_mean
+from polyrule.errors import OptionError
 from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
@@ -27,6 +26,8 @@ from polyrule.learning.separate import Learner, Learning, Reason, Training
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule, plain_conditions
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Bools, Floats
+from polyrule.utils.messages import did_you_mean
 
 _DIRECTIONS = {"up": ">", 1: ">", "down": "<=", -1: "<="}
 

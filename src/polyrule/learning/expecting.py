@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, Binning, looks_like_text
 from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN
@@ -36,6 +35,7 @@ from polyrule.learning.selection import Chosen
 from polyrule.model.rule import Literal, size_of
 from polyrule.model.rule_list import RuleList
 from polyrule.teacher.teacher import GRAIN, Design, Teacher, mix, neighbours
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Matrix
 
 if TYPE_CHECKING:
     from polyrule.learning.composing import Composition

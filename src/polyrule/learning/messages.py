@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints
 from polyrule.data.columns import listing
 from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE, about_identifiers
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
-from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning, depth_of_caller
+from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
 from polyrule.heads import World, best_head
 from polyrule.heads.no_condition import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.check import remarks
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Ints
+from polyrule.utils.messages import depth_of_caller
 
 PATIENCE = 60.0
 """Seconds that a search for one condition may take before it is announced."""

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.kernels.cuts import midpoint
 from polyrule.model.conditions import chosen, tidy, without_implied_dates
@@ -36,6 +35,7 @@ from polyrule.model.rule import (
 )
 from polyrule.model.rule_list import RuleList
 from polyrule.store.coded_table import CodedTable
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
 LARGEST_SET = 8  # categories that people read in one condition; never more than half of all, which nobody can picture

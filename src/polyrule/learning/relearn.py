@@ -18,7 +18,7 @@ from polyrule.errors import ModelError, PolyruleError
 from polyrule.model.printing import Formatter
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
-from polyrule.version import __version__
+from polyrule.utils.version import __version__
 
 _ENDED = {"time_limit": "by its time limit", "callback": "by its caller", "interrupted": "by an interrupt"}
 _FOREVER = 1e9  # seconds: some options of a learner with a time limit differ from those of one without

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.errors import OptionError
 from polyrule.learning.body_pool import Costs, Covers
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 

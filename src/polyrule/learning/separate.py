@@ -18,7 +18,6 @@ from typing import Literal as Choice
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints
 from polyrule.data.examples import unscaled
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.table import Table
@@ -30,10 +29,11 @@ from polyrule.measures import Objective
 from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
-from polyrule.native import ONE_THREAD, Compute
 from polyrule.scale.counting import Counting, counted_engine, one_label, present_weight
 from polyrule.store import Packed
 from polyrule.store.coded_table import CodedTable
+from polyrule.utils.arrays import Ints
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 logger = logging.getLogger(__name__)
 

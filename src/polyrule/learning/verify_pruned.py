@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
@@ -23,6 +22,7 @@ from polyrule.learning.selection import Pruning, digest_of
 from polyrule.learning.separate import Learner
 from polyrule.measures import Objective, get
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Bools, Bytes, Ints, Matrix
 
 
 def _is_whole(stored: Any, labels: int) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.errors import OptionError
+from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
 from polyrule.data.results import frame_of_rows
 from polyrule.errors import MeasureError, OptionError
 from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
@@ -17,6 +16,7 @@ from polyrule.measures.catalogue import get
 from polyrule.measures.proofs import Settled, settle
 from polyrule.measures.properties import Properties, is_constant, properties_of, proved, refuted
 from polyrule.measures.small_worlds import value_text
+from polyrule.utils.arrays import Floats, Ints
 
 # Counts to try a measure on: TP from 1, the others from 0.
 _GRID = np.array([(a, b, c, d) for a in (1, 2, 3, 5, 8) for b in range(4) for c in (0, 1, 4, 9) for d in (0, 1, 3, 7)])

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, Measure, SubsetAccuracy
+from polyrule.utils.arrays import Ints
 
 LabelValue = tuple[int, int]
 """What a head says about one label: its index, and 0 or 1."""

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
-from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.association import root_of
 from polyrule.measures.base import Measure, divided
 from polyrule.measures.grammar import LONGEST, VARIABLES, Node, evaluate, kinds, tree
 from polyrule.measures.ratio import RatioMeasure
+from polyrule.utils.arrays import Floats
+from polyrule.utils.budget import current_limits
 
 ROOTS = {"sqrt", "log", "root"}
 MOST_DIGITS = 150  # doubles hold about 300, and counts need some

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
 from polyrule.measures.ratio import RatioMeasure
+from polyrule.utils.arrays import Floats
 
 Linear = tuple[Fraction, ...]
 #: Products of a numerator and a denominator below this have quotients that doubles tell apart.

@@ -16,9 +16,9 @@ from math import comb
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
 from polyrule.measures.definition import KINDS, UNSET, LabelCounts, weights_by_truth
 from polyrule.measures.small_worlds import Batch
+from polyrule.utils.arrays import Floats, Ints
 
 LABELS = (2, 3)
 BATCH = 2048

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Counts, Measure, divided
+from polyrule.utils.arrays import Floats
 
 Row = tuple[int, int, int, int, int]
 

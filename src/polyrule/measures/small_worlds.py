@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Floats, Ints, Ints8
 from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.definition import UNSET, Head, cells
+from polyrule.utils.arrays import Bools, Floats, Ints, Ints8
 
 if TYPE_CHECKING:
     from polyrule.measures.profiles import Profiles

@@ -12,7 +12,6 @@ from itertools import chain
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints8
 from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
@@ -28,6 +27,7 @@ from polyrule.measures.small_worlds import (
     heads_over,
     usable_heads,
 )
+from polyrule.utils.arrays import Bools, Floats, Ints8
 
 CLOSE = 1e-11  # doubles of equal values in worlds this small differ by less (relatively), unequal values by more
 

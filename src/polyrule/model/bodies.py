@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints8, Ints32
-from polyrule.budget import CURRENT, NO_LIMITS
 from polyrule.data.sparse import stored_cells
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
@@ -24,7 +22,9 @@ from polyrule.model.rule import (
     NumericCondition,
     SetCondition,
 )
-from polyrule.native import native
+from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Ints8, Ints32
+from polyrule.utils.budget import CURRENT, NO_LIMITS
+from polyrule.utils.compute import native
 
 # What a test of a flat body asks; the native kernels use the same numbers.
 AT_MOST, ABOVE, CATEGORY, LABEL, IN, MISSING, GROUP = 0, 1, 2, 3, 4, 5, 6

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
 from polyrule.data.dates import DATE_PARTS, FIRST_DAY, LAST_DAY, format_date, part_of, year_start
 from polyrule.data.table import Feature
 from polyrule.model.conditions import holds_in, shown_threshold
@@ -31,6 +30,7 @@ from polyrule.model.rule import (
     NumericCondition,
     plain_conditions,
 )
+from polyrule.utils.arrays import Floats, Ints
 
 Domain = dict[int, int]
 """Which cells of every feature an example may have, as masks."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyrule.arrays import Floats
 from polyrule.model.conditions import met, shown_threshold
 from polyrule.model.printing import Formatter, format_flags, format_name, format_value
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
+from polyrule.utils.arrays import Floats
 
 
 @dataclass(frozen=True)

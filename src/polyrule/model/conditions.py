@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats
 from polyrule.data.dates import year_start
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
@@ -30,6 +29,7 @@ from polyrule.model.rule import (
     changed_tests,
     plain_conditions,
 )
+from polyrule.utils.arrays import Bools, Floats
 
 
 def holds(condition: Condition, table: Table) -> Bools:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Bytes, Ints
 from polyrule.data.examples import integer_weights, unscaled
 from polyrule.data.labels import UNKNOWN, require_known
 from polyrule.data.table import Table
@@ -19,6 +18,7 @@ from polyrule.errors import ModelError
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
 from polyrule.model.predict import fired_weights, predict
+from polyrule.utils.arrays import Bytes, Ints
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset

@@ -15,8 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit
 
-from polyrule.arrays import Bytes, Floats, Ints, Matrix
 from polyrule.errors import ModelError
+from polyrule.utils.arrays import Bytes, Floats, Ints, Matrix
 
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
@@ -18,6 +17,7 @@ from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
 from polyrule.model.rule import Literal
+from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
-from polyrule.atomic import atomic_write
-from polyrule.budget import current_limits
 from polyrule.data import documents
 from polyrule.data.columns import shorten
 from polyrule.data.documents import checksum as _checksum  # noqa: F401 - whoever changes a file seals it with this
 from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.errors import ModelError
-from polyrule.lazy import import_late
 from polyrule.model.rule import group_of
+from polyrule.utils.atomic import atomic_write
+from polyrule.utils.budget import current_limits
+from polyrule.utils.lazy import import_late
 
 FORMAT = "polyrule-model"
 VERSION = 2

@@ -17,10 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyrule.data.results import html_table
-from polyrule.errors import ModelError, OptionError, did_you_mean
+from polyrule.errors import ModelError, OptionError
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.narrowing import one_example
+from polyrule.utils.messages import did_you_mean
 
 
 class Search(Protocol):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Floats
 from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
@@ -17,6 +16,7 @@ from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
 from polyrule.model.rule import FeatureCondition, LabelCondition, changed_tests, plain_conditions
+from polyrule.utils.arrays import Floats
 
 
 def used_features(rules: Iterable[Any]) -> list[int]:

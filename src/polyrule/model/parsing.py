@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from polyrule.budget import current_limits
 from polyrule.data.dates import day_of
 from polyrule.data.table import Feature
-from polyrule.errors import ModelError, did_you_mean
+from polyrule.errors import ModelError
 from polyrule.model.conditions import chosen, fits
 from polyrule.model.printing import is_flag
 from polyrule.model.rule import (
@@ -26,6 +25,8 @@ from polyrule.model.rule import (
     NumericCondition,
     Rule,
 )
+from polyrule.utils.budget import current_limits
+from polyrule.utils.messages import did_you_mean
 
 # No pattern here is searched from every blank on, and a quote that is never closed is met once: reading is linear in
 # the length of the text.

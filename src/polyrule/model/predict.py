@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.data.table import Table
 from polyrule.model.bodies import LABEL, Block, FlatModel, check_table, covers, native_values, run, weighed
-from polyrule.native import native
+from polyrule.utils.arrays import Bytes, Floats, Ints, Ints8, Ints32
+from polyrule.utils.compute import native
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList

@@ -28,7 +28,7 @@ from polyrule.model.rule import (
     WeightedRule,
     at_least,
 )
-from polyrule.names import doubtful_marks, escape, is_visible
+from polyrule.utils.names import doubtful_marks, escape, is_visible
 
 _FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present")}
 

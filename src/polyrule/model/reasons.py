@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.model.cells import Domain, Grid, Trial, split
 from polyrule.model.decisions import membership
 from polyrule.model.predict import follow
+from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble

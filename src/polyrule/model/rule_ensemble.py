@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from math import isfinite
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 
-from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
@@ -28,7 +26,9 @@ from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
 from polyrule.model.rule import Entry, WeightedRule, size_of
 from polyrule.model.rule_model import RuleModel, labelled
-from polyrule.native import native
+from polyrule.utils import late
+from polyrule.utils.arrays import Bools, Bytes, Floats, Matrix
+from polyrule.utils.compute import native
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,17 +221,15 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     def refit(self, data: Any, y: Any = None, *, ridge: float | None = None, keep: Collection[int] = ()) -> Any:
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.refit.refit`."""
-        learning: Any = import_module("polyrule.ensemble.refit")
-        return learning.refit(self, labelled(self, data, y), ridge=ridge, keep=keep)
+        return late.call("refit", self, labelled(self, data, y), ridge=ridge, keep=keep)
 
     def tune_decision(self, data: Any, y: Any = None, *, decision: str = "auto", optimize: str = "micro-f1") -> Any:
         """Return the ensemble deciding in another way; see `polyrule.ensemble.refit.tune_decision`."""
-        learning: Any = import_module("polyrule.ensemble.refit")
-        return learning.tune_decision(self, labelled(self, data, y), decision=decision, optimize=optimize)
+        return late.call("tune_decision", self, labelled(self, data, y), decision=decision, optimize=optimize)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
-        return import_module("polyrule.ensemble.verify").verify(self, labelled(self, data, y), learn=learn)
+        return late.call("verify_ensemble", self, labelled(self, data, y), learn=learn)
 
     def _edited(self, rules: Sequence[WeightedRule]) -> Self:
         """Return the ensemble with other rules; its weights are then no longer the best ones of anything stated."""

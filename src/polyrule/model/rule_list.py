@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any, ClassVar, overload
 from typing import Literal as Choice
 
-from polyrule.arrays import Bytes, Floats
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
@@ -34,6 +32,8 @@ from polyrule.model.rule import (
     plain_conditions,
 )
 from polyrule.model.rule_model import RuleModel, labelled
+from polyrule.utils import late
+from polyrule.utils.arrays import Bytes, Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -275,7 +275,7 @@ class RuleList(RuleModel[Rule]):
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
-        return import_module("polyrule.learning.verify").verify(self, labelled(self, data, y), learn=learn)
+        return late.call("verify", self, labelled(self, data, y), learn=learn)
 
     def split_group(self, index: int) -> RuleList:
         """Return the list with the rule at `index` told by rules without a group."""

@@ -9,13 +9,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from importlib import import_module
 from os import PathLike
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import read_target, tag_cells, to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
@@ -30,6 +28,8 @@ from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
 from polyrule.model.rule import FeatureCondition, size_of
+from polyrule.utils import late
+from polyrule.utils.arrays import Bytes, Floats
 
 AnyRule = TypeVar("AnyRule")
 
@@ -310,7 +310,8 @@ class RuleModel(Generic[AnyRule]):
         **options
             See `polyrule.model.exports.export`.
         """
-        return import_module("polyrule.model.exports").export(self, language, **options)  # type: ignore[no-any-return]
+        code: str | bytes = late.call("export", self, language, **options)
+        return code
 
     def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
         """Make an HTML report; it shows itself in a notebook, ``.save(path)`` writes a file.
@@ -323,11 +324,11 @@ class RuleModel(Generic[AnyRule]):
         """
         if not is_pair(data):
             data, test = (data, test), None
-        return import_module("polyrule.report").build(self, data=data, test=test, title=title)
+        return late.call("report", self, data=data, test=test, title=title)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.Scorecard`."""
-        return import_module("polyrule.report.plots").Scorecard.of(self).plot(ax)
+        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.plot_scorecard`."""
+        return late.call("plot", self, ax)
 
     @property
     def feature_importances_(self) -> Floats:

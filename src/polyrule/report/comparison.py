@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from polyrule.arrays import Bytes
 from polyrule.data.labels import UNKNOWN
 from polyrule.model.rule import Rule, in_any_order
+from polyrule.utils.arrays import Bytes
 
 Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
 from polyrule.model.rule_list import RuleList
 from polyrule.report.tally import Tally, count, counts, union
+from polyrule.utils.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Feature, Table
 from polyrule.report.inputs import Part
+from polyrule.utils.arrays import Floats, Ints
 
 BINS = 24
 

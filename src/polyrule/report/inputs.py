@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes
 from polyrule.data import Dataset, Feature, Table, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
 from polyrule.data.labels import LabelMatrix, arrange_labels, dense_labels
 from polyrule.errors import DataError, ModelError, OptionError
-from polyrule.kinds import load
+from polyrule.model.files import load
 from polyrule.model.narrowing import names_in_rules
 from polyrule.model.rule_model import labelled
 from polyrule.report.tally import Covers
+from polyrule.utils.arrays import Bytes
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from polyrule.atomic import atomic_write
 from polyrule.report.inputs import read_inputs
 from polyrule.report.page import notebook_frame, render
 from polyrule.report.summary import MOST_BYTES, summarise
+from polyrule.utils.atomic import atomic_write
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes
 from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
 from polyrule.report.inputs import Part
 from polyrule.report.tally import Tally, counts
+from polyrule.utils.arrays import Bytes
 
 #: pairs of confused labels kept per model and part
 MOST_CONFUSIONS = 600

@@ -15,12 +15,12 @@ from polyrule.evaluation.scores import MEASURES
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import plain_conditions
-from polyrule.names import visible
 from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.report.tally import counts, tally
-from polyrule.version import __version__
+from polyrule.utils.names import visible
+from polyrule.utils.version import __version__
 
 
 def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples: int = 0) -> dict[str, Any] | None:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats, Ints, Words
 from polyrule.data.table import Table, packed_bits, unpacked_bits
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 
 #: answers kept per part: at 100,000 examples these are 64 MB
 MOST_KEPT = 5000

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyrule.arrays import Ints
 from polyrule.measures.definition import KINDS
 from polyrule.store.bins import Bins
+from polyrule.utils.arrays import Ints
 
 #: Codes of a label column: what earlier rules have set (0, 1), or nothing yet.
 LABEL_CODES = 3

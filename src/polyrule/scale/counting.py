@@ -10,7 +10,6 @@ import numpy as np
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Engine, GrowOptions
 from polyrule.measures import Objective
-from polyrule.native import ONE_THREAD, Compute
 from polyrule.scale.counter import Counter, LocalCounter
 from polyrule.scale.device import check_device
 from polyrule.scale.engine import CountedEngine
@@ -19,6 +18,7 @@ from polyrule.scale.refine import RefiningEngine
 from polyrule.scale.state import BlockState
 from polyrule.store.bins import check_max_bins
 from polyrule.store.packed import Block, Blocks, Packed
+from polyrule.utils.compute import ONE_THREAD, Compute
 
 Maker = Callable[[Packed], Counter]
 

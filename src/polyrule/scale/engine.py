@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Ints
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
@@ -16,13 +15,14 @@ from polyrule.kernels.growth import Step as Growing
 from polyrule.kernels.judge import Verdict, no_condition
 from polyrule.measures import Objective, RatioMeasure
 from polyrule.model.rule import LabelCondition, NominalCondition
-from polyrule.native import native
 from polyrule.scale.batches import CountedBatch, equality_batch, numeric_batch
 from polyrule.scale.coded import LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step, on_host
 from polyrule.scale.counter import Counter
 from polyrule.scale.judge import ColumnViews, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
 from polyrule.store.packed import Packed
+from polyrule.utils.arrays import Bools, Ints
+from polyrule.utils.compute import native
 
 #: Most bytes of one table of counts; where all columns take more, they are searched range by range.
 LARGEST_TABLE = 4 << 30

@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints, Ints32, Matrix
 from polyrule.bins.binning import BinnedTable
 from polyrule.scale import device
 from polyrule.scale.coded import on_host
+from polyrule.utils.arrays import Bools, Floats, Ints, Ints32, Matrix
 
 _NAMES = (
     *("gather", "place_rows", "add_up", "best_conditions"),
@@ -44,14 +44,14 @@ class GpuKernels:
         self.xp = device.cupy()
         self._columns: WeakKeyDictionary[BinnedTable, _Columns] = WeakKeyDictionary()
 
-    def here(self, array: Any) -> Any:
+    def to_host(self, array: Any) -> Any:
         """Return an array of the device as NumPy's."""
         return on_host(array)
 
     def slope_sums(self, gradient: Any, curvature: Any, rows: Ints32) -> Ints:
         """Gradients, then curvatures of every label over `rows`."""
         _, total = self._gathered(gradient, curvature, self._rows(rows, len(gradient)), len(rows), None)
-        return np.asarray(self.here(total).reshape(-1, 2).T.ravel())
+        return np.asarray(self.to_host(total).reshape(-1, 2).T.ravel())
 
     def best_conditions(
         self,
@@ -77,21 +77,21 @@ class GpuKernels:
         given = xp.asarray(np.concatenate([root[judges], offset[:, judges].T.ravel()]))
         found = xp.empty((len(features), 2), dtype=np.int64)
         for some in _ranges(table.count[features], wide):
-            here = features[some]
-            at = np.concatenate([[0], np.cumsum(table.count[here] + 1, dtype=np.int64)])
+            part = features[some]
+            at = np.concatenate([[0], np.cumsum(table.count[part] + 1, dtype=np.int64)])
             sums = xp.zeros(int(at[-1]) * 2 * wide, dtype=np.int64)
-            for small, places, labels in _portions(table.count[here], wide):
-                columns.add_up(here[places], at[places], labels, small, looked_at, sums)
+            for small, places, labels in _portions(table.count[part], wide):
+                columns.add_up(part[places], at[places], labels, small, looked_at, sums)
             kernels()["best_conditions"](
-                (len(here),),
+                (len(part),),
                 (device.TUNING.deciders,),
                 (
-                    *(*columns.of_features, xp.asarray(here.astype(np.int32)), xp.asarray(at), total),
+                    *(*columns.of_features, xp.asarray(part.astype(np.int32)), xp.asarray(at), total),
                     *(given[:wide], given[wide:], np.float64(ridge), np.float64(cost), np.int32(wide), np.int32(sign)),
                     *(sums, found[some]),
                 ),
             )
-        gains, tests = np.ascontiguousarray(self.here(found).T)
+        gains, tests = np.ascontiguousarray(self.to_host(found).T)
         gains = gains.view(np.float64)
         bins, kinds = np.where(gains < 0, [[-1], [0]], np.divmod(tests, 4))
         return gains, bins.astype(np.int32), kinds.astype(np.uint8)
@@ -160,7 +160,7 @@ class GpuKernels:
                 ),
                 shared_mem=shared,
             )
-        return np.asarray(self.here(found).T)
+        return np.asarray(self.to_host(found).T)
 
     def _derivatives(self, kernel: str, sizes: Ints, unit: float, covers: Any, *fit: Any) -> Ints:
         """Sums of one kind of derivatives, `sizes` of them for each label."""
@@ -177,7 +177,7 @@ class GpuKernels:
             ),
             shared_mem=shared,
         )
-        return np.asarray(self.here(found))
+        return np.asarray(self.to_host(found))
 
     def _fit(
         self, covers: Any, targets: Any, weights: Any, labels: Ints, coefficients: Matrix, support: Bools

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
 from polyrule.heads.single_literals import merge
 from polyrule.heads.world import HeadSpace, rank
 from polyrule.kernels.judge import Judge, Verdict, verdict_of
 from polyrule.measures import Objective, RatioMeasure, SubsetAccuracy
-from polyrule.native import native
 from polyrule.scale import device
 from polyrule.scale.batches import CountedBatch
 from polyrule.scale.coded import Body, Counts
 from polyrule.scale.gpu import decide_on_device
+from polyrule.utils.arrays import Bools, Bytes, Ints, Ints32
+from polyrule.utils.compute import native
 
 Literals = tuple[tuple[int, int], ...]
 

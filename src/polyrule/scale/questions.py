@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polyrule.arrays import Ints
-from polyrule.native import native
 from polyrule.scale.coded import Body, Counts, Layout, Members, Range
 from polyrule.scale.gpu_count import count_on_device
 from polyrule.scale.state import BlockState
+from polyrule.utils.arrays import Ints
+from polyrule.utils.compute import native
 
 Answer = TypeVar("Answer", covariant=True)
 

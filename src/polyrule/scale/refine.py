@@ -13,7 +13,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
 from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.kernels.growth import Step, without_tested
 from polyrule.kernels.judge import Verdict
@@ -23,6 +22,7 @@ from polyrule.scale.batches import CountedBatch
 from polyrule.scale.coded import Body, Border, Counts, Range, on_host
 from polyrule.scale.engine import CountedEngine, CountedNode
 from polyrule.scale.state import BlockState
+from polyrule.utils.arrays import Bools, Floats, Ints
 
 #: Relative error that doubles may have in a bound.
 SLACK = 1e-9

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.arrays import Bools, Floats, Ints
 
 #: One code of a byte is kept for missing values.
 MOST_BINS_OF_A_BYTE = 255

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
 from polyrule.data.table import Feature, Table, looked_up, unpacked_bits
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
 from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
+from polyrule.utils.arrays import Array, Bools, Bytes, Floats, Ints, Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array, Floats, Ints
-from polyrule.budget import current_limits
 from polyrule.errors import DataError, OutputError
 from polyrule.store.bins import Bins
 from polyrule.store.header import HEADER, BlockRecord, FileRecord, Header, read_header
 from polyrule.store.packed import Block, Blocks, Packed
+from polyrule.utils.arrays import Array, Floats, Ints
+from polyrule.utils.budget import current_limits
 
 
 class Store(Packed):

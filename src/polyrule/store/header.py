@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.budget import current_limits
 from polyrule.data.documents import Node, checksum, feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.store.bins import MOST_BINS, Bins, code_type, nominal_bins, word_count
+from polyrule.utils.budget import current_limits
 
 FORMAT, VERSION = "polyrule-store", 1
 HEADER = "header.json"

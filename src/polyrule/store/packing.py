@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
-from polyrule.atomic import hold
 from polyrule.data.dataset import Dataset
 from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
@@ -25,6 +23,8 @@ from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, 
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
 from polyrule.store.packed import Block, label_words
 from polyrule.store.pieces import Described, Pieces, agreed, are_whole, numbers, of_positive_weight, open_pieces
+from polyrule.utils.arrays import Floats, Ints
+from polyrule.utils.atomic import hold
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Array, Floats
 from polyrule.data.columns import listing
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
@@ -22,6 +21,7 @@ from polyrule.data.reading import read_chunks
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.arrays import Array, Floats
 
 #: Cells read at a time.
 PIECE_CELLS = 4_000_000

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Words
 from polyrule.data.table import Table, unpacked_bits
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
@@ -26,6 +25,7 @@ from polyrule.report.tally import count
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, text_of
 from polyrule.studio.workbench import Workbench
+from polyrule.utils.arrays import Words
 
 #: examples on which candidates are looked for
 MOST_SEARCHED = 4000

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from polyrule.errors import OptionError
 from polyrule.model.files import Node
 from polyrule.model.rule_list import RuleList
-from polyrule.names import visible
 from polyrule.studio.comparing import references
 from polyrule.studio.jobs import Job
 from polyrule.studio.learn import Recipe, learn
 from polyrule.studio.project import meaning
 from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench
+from polyrule.utils.names import visible
 
 if TYPE_CHECKING:
     from polyrule.studio.session import Session

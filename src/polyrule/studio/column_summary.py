@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.data import Dataset
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.tags import likely_separator
-from polyrule.names import visible
 from polyrule.report.examples import feature_entry
 from polyrule.studio.setup import ODD, Look, thinned
+from polyrule.utils.arrays import Floats
+from polyrule.utils.names import visible
 
 #: examples in which odd things are looked for
 MOST_DESCRIBED = 50_000

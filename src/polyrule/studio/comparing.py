@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from polyrule.arrays import Bytes
 from polyrule.data import Dataset
 from polyrule.data.labels import UNKNOWN
 from polyrule.evaluation.baseline import simple_predictions
 from polyrule.evaluation.encoding import MatrixEncoder
-from polyrule.names import visible
 from polyrule.report.comparison import shared_rules
 from polyrule.report.inputs import Part
 from polyrule.report.model_summary import signed_rules
@@ -25,6 +23,8 @@ from polyrule.studio.jobs import Job
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench, resampled
+from polyrule.utils.arrays import Bytes
+from polyrule.utils.names import visible
 
 #: examples decided otherwise that a page gets of each part
 MOST_DIFFERING = 50

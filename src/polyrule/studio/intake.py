@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from polyrule.data import Dataset
 from polyrule.errors import DataError, OptionError
 from polyrule.model.files import Node
-from polyrule.names import visible
 from polyrule.studio.column_summary import describe_columns
 from polyrule.studio.setup import (
     READING,
@@ -27,6 +26,7 @@ from polyrule.studio.setup import (
     sheets_of,
     split,
 )
+from polyrule.utils.names import visible
 
 R = TypeVar("R")
 

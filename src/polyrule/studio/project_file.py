@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polyrule.atomic import atomic_write, hold
-from polyrule.budget import current_limits
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.files import Node, check_depth, dumps, loads
 from polyrule.studio.project import Project, Version
+from polyrule.utils.atomic import atomic_write, hold
+from polyrule.utils.budget import current_limits
 
 FORMAT = "polyrule-studio"
 VERSION = 1

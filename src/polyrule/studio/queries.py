@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.arrays import Words
 from polyrule.data.table import packed_bits
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
@@ -34,6 +33,7 @@ from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.steps import apply, read_step, said, text_of
 from polyrule.studio.workbench import Workbench
+from polyrule.utils.arrays import Words
 
 if TYPE_CHECKING:
     from polyrule.studio.project import Project

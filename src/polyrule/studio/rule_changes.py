@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats, Words
 from polyrule.data.table import unpacked_bits
 from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
@@ -27,6 +26,7 @@ from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, rule_at, text_of
 from polyrule.studio.workbench import Workbench
+from polyrule.utils.arrays import Floats, Words
 
 #: conditions tried in earnest
 MOST_TRIED = 24

@@ -7,11 +7,11 @@ import io
 from collections.abc import Callable
 
 from polyrule.data.labels import dense_labels
-from polyrule.kinds import export
+from polyrule.model.exports import export
 from polyrule.model.files import dumps
-from polyrule.names import safe_cell
 from polyrule.report import build
 from polyrule.studio.session import Session
+from polyrule.utils.names import safe_cell
 
 
 def _report(session: Session) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polyrule.names import visible
 from polyrule.studio.intake import Intake
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.setup import MOST_STRATIFIED, Origin, Setup
 from polyrule.studio.steps import code
-from polyrule.version import __version__
+from polyrule.utils.names import visible
+from polyrule.utils.version import __version__
 
 
 def script(project: Project, intake: Intake, examples: int, recounted: bool) -> str:

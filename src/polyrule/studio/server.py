@@ -24,12 +24,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from polyrule.budget import limits
 from polyrule.errors import LimitError, OptionError, OutputError, PolyruleError
 from polyrule.report.page import SCRIPTS, STYLES
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
 from polyrule.studio.setup import Origin, file_ending
+from polyrule.utils.budget import limits
 
 logger = logging.getLogger(__name__)
 #: bytes of a question; a table comes by another way

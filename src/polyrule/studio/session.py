@@ -20,7 +20,6 @@ from polyrule.data import Dataset
 from polyrule.errors import OptionError
 from polyrule.model.files import Node
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.names import visible
 from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings
 from polyrule.studio.comparing import judged
@@ -32,6 +31,7 @@ from polyrule.studio.queries import Questions
 from polyrule.studio.script import script
 from polyrule.studio.setup import Origin, Setup, aligned
 from polyrule.studio.workbench import Workbench
+from polyrule.utils.names import visible
 
 ELSEWHERE = "The model was changed in another window. Here it is as it stands; nothing was done to it from this window."
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints
 from polyrule.data import Dataset, read, to_table
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
@@ -23,7 +22,8 @@ from polyrule.data.splits import train_test_split
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.files import Node
-from polyrule.names import visible
+from polyrule.utils.arrays import Ints
+from polyrule.utils.names import visible
 
 #: examples up to which the held-out part is stratified; beyond them chance spreads labels well enough, and at once
 MOST_STRATIFIED = 50_000

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
 from polyrule.data.labels import has_unknown
 from polyrule.errors import ModelError, OptionError
@@ -22,6 +21,7 @@ from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
 from polyrule.report.tally import Tally, count, first, tally
 from polyrule.studio.steps import rule_at, said
+from polyrule.utils.arrays import Bytes, Words
 
 #: versions whose counts are kept
 MOST_TALLIES = 12

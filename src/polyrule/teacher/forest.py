@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from polyrule.data.table import row_blocks
-from polyrule.native import native
 from polyrule.teacher.ridge import usual_values
+from polyrule.utils.arrays import Bytes, Floats, Floats32, Ints, Ints32
+from polyrule.utils.compute import native
 
 CODE_WIDTH = 8
 _LARGEST_SUM = 2**29

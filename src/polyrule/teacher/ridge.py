@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from polyrule.arrays import Bytes, Floats, Floats32, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
 from polyrule.data.table import row_blocks
+from polyrule.utils.arrays import Bytes, Floats, Floats32, Matrix
 
 _COLUMN_CELLS = 2_000_000
 _RIDGE = 0.3

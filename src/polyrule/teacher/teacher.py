@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.data.table import Table, row_blocks
 from polyrule.teacher.forest import Forest
 from polyrule.teacher.ridge import KernelRidge, LinearRidge, column_blocks, looks_like_text, usual_values
+from polyrule.utils.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
 
 _TREES = 100
 _TREES_FOR_TEXT = 60  # there the linear member knows what more trees would

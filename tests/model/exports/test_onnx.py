@@ -11,9 +11,9 @@ from tests.report.worlds import random_data, random_ensemble
 
 from polyrule.data import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.kinds import export_onnx, onnx_inputs
 from polyrule.model import Literal, MissingCondition, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.decisions import KINDS
+from polyrule.model.exports import export_onnx, onnx_inputs
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")

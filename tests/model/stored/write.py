@@ -13,7 +13,7 @@ from polyrule.data import Dataset, Feature
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.model import RuleList
 from polyrule.model.files import save
-from polyrule.version import __version__
+from polyrule.utils.version import __version__
 
 FEATURES = (Feature("size"), Feature("hue, <or> tone", "nominal", ("dark", "light", "Ünï 名")), Feature("weight"))
 LABELS = ("red", "green & blue", "¬odd", "rare")

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
-from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
 from polyrule.data.formats.numbers import dense_numbers, sparse_numbers
 from polyrule.data.sources import LineBlock, Source, line_blocks
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Floats
+from polyrule.utils.budget import MOST_COLUMNS
 
 _NUMERIC = {"numeric", "real", "integer"}
 _MEKA = re.compile(r"(?:^|[\s:'\"])-[Cc]\s+(-?\d+)")

@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
-from polyrule.budget import Budget
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Floats, Ints
+from polyrule.utils.budget import Budget
 
 ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
 

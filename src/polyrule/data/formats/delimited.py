@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import WORDS, parse_number, shorten
 from polyrule.data.dates import DATE_FORMS, DateForms
 from polyrule.data.formats.blocks import (
@@ -25,6 +24,7 @@ from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.budget import MOST_COLUMNS
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", r"\N")
 """Cells that mean "missing" unless the user says otherwise; databases export ``\\N``, spreadsheets ``#N/A``."""

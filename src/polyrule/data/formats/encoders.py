@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats
 from polyrule.data.columns import (
     Categories,
     UnseenCategories,
@@ -23,6 +22,7 @@ from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import UNKNOWN, tag_mark, truths
 from polyrule.data.table import CODED, Feature, FeatureKind
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Bytes, Floats
 
 _PLAIN = b"0123456789.+-eE"
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms
 from polyrule.data.documents import distinct_members
@@ -14,6 +13,7 @@ from polyrule.data.formats.blocks import Block, Column, ColumnKind, Hints, block
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.sources import Source, line_blocks
 from polyrule.errors import DataError
+from polyrule.utils.budget import MOST_COLUMNS
 
 
 class JsonLinesReader:

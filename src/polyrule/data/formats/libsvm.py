@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
-from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import Block, Column, Hints, SparseBlock
 from polyrule.data.formats.numbers import pair_numbers
 from polyrule.data.sources import LineBlock, Source, line_blocks
 from polyrule.errors import DataError
+from polyrule.utils.arrays import Floats, Ints
+from polyrule.utils.budget import MOST_COLUMNS
 
 HEADER = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s*", re.ASCII)
 _PAIR = re.compile(r"\d{1,15}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

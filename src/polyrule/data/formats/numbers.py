@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from polyrule.arrays import Floats, Ints
+from polyrule.utils.arrays import Floats, Ints
 
 _DENSE = b"0123456789.+-eE \t\n?"
 _TO_SPACES = bytes.maketrans(b",:{}\n\t", b"      ")

@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from polyrule.budget import Budget
 from polyrule.data.formats.blocks import Block, Column, ColumnKind, DenseBlock, Hints
 from polyrule.data.formats.parquet_pages import (
     DELTA_BYTE_ARRAY,
@@ -23,6 +22,7 @@ from polyrule.data.formats.parquet_pages import (
 from polyrule.data.frames import is_row_number
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
+from polyrule.utils.budget import Budget
 
 BATCH_CELLS = 2_000_000
 LONGEST_TEXT = 1 << 20

@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.parsers import expat
 
-from polyrule.budget import Budget
 from polyrule.data.columns import category_text, listing, parse_number, shorten
 from polyrule.data.dates import DateForms
 from polyrule.data.formats.blocks import (
@@ -27,6 +26,7 @@ from polyrule.data.formats.blocks import (
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
+from polyrule.utils.budget import Budget
 
 _PIECE = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)

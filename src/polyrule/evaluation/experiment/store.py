@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from polyrule.atomic import atomic_write, try_lock
 from polyrule.errors import PolyruleError
-from polyrule.names import visible
+from polyrule.utils.atomic import atomic_write, try_lock
+from polyrule.utils.names import visible
 
 Row = dict[str, Any]
 _LARGEST = 2**53

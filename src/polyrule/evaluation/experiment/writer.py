@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from polyrule.atomic import atomic_write
 from polyrule.data.results import MissingExtraError, csv_text
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment.report_tables import (
@@ -31,6 +30,7 @@ from polyrule.evaluation.experiment.spec import slug
 from polyrule.evaluation.experiment.store import write_atomically
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import Figure, svg_text
+from polyrule.utils.atomic import atomic_write
 
 _log = logging.getLogger(__name__)
 

@@ -30,10 +30,10 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
-from polyrule.arrays import Floats
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs.normal_form import Known, NoNormalForm, Quotient, Undecided, by_cases, quotient
 from polyrule.measures.proofs.polynomial import Monomial, Polynomial, only
+from polyrule.utils.arrays import Floats
 
 PARTS = {"between": ("x", "y"), "fall": ("x", "y", "z"), "fall, both signs": ("x", "y", "z")}
 KINDS = {"between": "decomposable", "fall": "anti-monotone", "fall, both signs": "anti-monotone"}

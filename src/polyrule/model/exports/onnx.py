@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
 from polyrule.model.exports.graph import Graph
 from polyrule.model.exports.language import title
@@ -17,6 +16,7 @@ from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Bytes, Floats
 
 
 def export(model: RuleList | RuleEnsemble) -> bytes:

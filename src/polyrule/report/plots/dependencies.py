@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from polyrule.arrays import Floats
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes
 from polyrule.report.inputs import read_inputs
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout
 from polyrule.report.model_summary import signed_rules
+from polyrule.utils.arrays import Floats
 
 # Names stay readable where edges pass behind them.
 _PLATE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8}

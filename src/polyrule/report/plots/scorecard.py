@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Matrix
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
@@ -16,6 +15,7 @@ from polyrule.model.conditions import tidy, without_implied_dates
 from polyrule.model.printing import Formatter, format_weight
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+from polyrule.utils.arrays import Matrix
 
 _LONGEST = 60  # letters of a body
 

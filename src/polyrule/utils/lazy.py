@@ -18,8 +18,8 @@ _IMPORTING = threading.RLock()
 def import_late(module: str) -> Any:
     """Import a module that is not worth waiting for before it is needed; call this in functions only.
 
-    >>> import_late("polyrule.version").__name__
-    'polyrule.version'
+    >>> import_late("polyrule.utils.version").__name__
+    'polyrule.utils.version'
     """
     with _IMPORTING:
         return import_module(module)
@@ -28,7 +28,7 @@ def import_late(module: str) -> Any:
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package; `homes` are its modules with their names, "" for names of modules.
 
-    >>> lazy_names("polyrule", {"budget": "limits"})("limits").__name__
+    >>> lazy_names("polyrule", {"utils.budget": "limits"})("limits").__name__
     'limits'
     >>> lazy_names("polyrule", {"": "measures"})("measures").__name__
     'polyrule.measures'

@@ -53,7 +53,7 @@ class Compute:
         return None if self.kernels == "reference" else native
 
     @property
-    def through_rows(self) -> Any:
+    def backend(self) -> Any:
         """Who goes through all examples: the device, the extension module, or None for NumPy."""
         return self.compiled if self.device is None else self.device
 
@@ -62,9 +62,9 @@ class Compute:
         """Whose arrays hold what belongs to the examples: NumPy's, or those of the device."""
         return np if self.device is None else self.device.xp
 
-    def here(self, array: Any) -> Any:
+    def to_host(self, array: Any) -> Any:
         """Return an array of `xp` as NumPy's."""
-        return array if self.device is None else self.device.here(array)
+        return array if self.device is None else self.device.to_host(array)
 
 
 ONE_THREAD = Compute()

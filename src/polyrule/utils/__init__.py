@@ -1,0 +1,1 @@
+"""Arrays, names, files, limits and backends that every room uses."""
