@@ -23,7 +23,7 @@ def test_from_a_dropped_table_to_a_saved_script(visit, empty, tmp_path):
     section.get_by_text("240 examples, 7 columns").wait_for()
     assert section.get_by_label("Use calm as").input_value() == "label"
     assert section.get_by_label("Use title as").input_value() == "identifier"
-    assert section.get_by_text("3 labels chosen.").is_visible()
+    assert section.get_by_text("3 labels chosen: calm (").is_visible()
     page.get_by_role("button", name="Set a part aside and go on").click()
     learn = in_section(page, "learn")
     learn.get_by_text("others are held out").wait_for()

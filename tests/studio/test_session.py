@@ -124,8 +124,9 @@ def test_labels_are_guessed_beyond_the_columns_that_are_shown(tmp_path):
     session = Session()
     found = session.take(Origin.of_file(tmp_path / "wide.csv"))
     assert len(found["columns"]) == MOST_COLUMNS
-    assert found["beyond"] == [{"name": "codes", "looks": "tags"}]
-    assert session.columns(start=MOST_COLUMNS)["beyond"] == []
+    assert found["choices"]["parts"] == {"codes": "tags"}
+    assert [one["name"] for one in found["choices"]["values"]] == ["codes"]
+    assert session.columns(start=MOST_COLUMNS)["choices"] is None
 
 
 def test_the_held_out_part_is_set_aside_and_never_learned_from(session):

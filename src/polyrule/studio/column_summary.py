@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polyrule.data import Dataset
+from polyrule.data.describe import Finding
 from polyrule.data.formats.blocks import TIMES, Column
-from polyrule.data.tags import likely_separator
 from polyrule.report.examples import feature_entry
+from polyrule.studio.label_choice import MAX_COLUMNS, label_choices, tag_separator
 from polyrule.studio.setup import ODD, Look, thinned
 from polyrule.utils.arrays import Floats
 from polyrule.utils.names import visible
 
+_LIKE_NAMES = "identifier-like feature"
 #: examples in which odd things are looked for
 MOST_DESCRIBED = 50_000
 #: columns that a page is told of at once
 MOST_COLUMNS = 200
-#: columns that are looked at to guess which are labels
-MOST_GUESSED = 5000
 #: categories of a column that a page is told of
 MOST_CATEGORIES = 60
 
@@ -35,13 +35,22 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     mixed = {column.name for column in look.odd} - {column.name for column in lists}
     entries = [partial(_entry, data, j, mixed) for j in columns if find.lower() in data.features[j].name.lower()]
     entries += [partial(_odd_entry, column) for column in lists if find.lower() in column.name.lower()]
-    # Columns that the page is not shown at once: labels often stand at the end of a wide table.
-    beyond = [] if start or find else columns[MOST_COLUMNS:MOST_GUESSED]
+    # Of all columns, not only of those that the page is shown at once: labels often stand at the end of a wide table.
+    looks = {} if start or find else {data.features[j].name: looks_like(data, j) for j in columns[:MAX_COLUMNS]}
+    looks |= dict.fromkeys(mixed, "")
+    looks |= {column.name: _odd_looks(column) for column in lists}
+    remarks: Sequence[Finding] = ()
+    choices = None
+    if not start and not find:
+        remarks = _remarks(data)
+        alike = [name for one in remarks if one.kind == _LIKE_NAMES for name in one.names]
+        looks |= {name: "text" for name in alike if name not in mixed and not looks.get(name)}
+        choices = label_choices(look, looks)
     return {
         "name": visible(data.name),
         "examples": len(data),
         "columns": [make() for make in entries[start : start + MOST_COLUMNS]],
-        "beyond": [{"name": data.features[j].name, "looks": looks_like(data, j)} for j in beyond],
+        "choices": choices,
         "start": start,
         "found": len(entries),
         "total": len(columns) + len(lists) + len(named),
@@ -53,7 +62,7 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
                 visible(f"column {name!r} holds {TIMES}: rules see the day, year, month and weekday")
                 for name in look.timed
             ),
-            *findings(data, names_seen=True),
+            *(_told(data, _open_remarks(remarks, choices["parts"])) if choices else ()),
         ],
     }
 
@@ -77,8 +86,12 @@ def _odd_entry(column: Column) -> dict[str, Any]:
         "shown": visible(column.name),
         "kind": column.kind,
         "histogram": {"counts": [], "missing": 0},
-        "looks": "tags" if column.kind == "nested" else "text",
+        "looks": _odd_looks(column),
     }
+
+
+def _odd_looks(column: Column) -> str:
+    return "tags" if column.kind == "nested" else "text"
 
 
 def _number_words(reading: dict[str, Any]) -> list[str]:
@@ -95,24 +108,32 @@ def _remark(column: Column) -> str:
     return visible(f"column {column.name!r} holds {column.remark}; it is read as categories until you {said}")
 
 
-def findings(data: Dataset, test: Dataset | None = None, names_seen: bool = False) -> list[str]:
-    """Return what in the data would mislead a learner; of very large data a part is looked at.
+def findings(data: Dataset, test: Dataset | None = None) -> list[str]:
+    """Return what in the data would mislead a learner; of very large data a part is looked at."""
+    return _told(data, _remarks(data, test))
 
-    Where the page proposes a column as the name of the examples, or as tags (`names_seen`), there is no need to warn of
-    it: an example may have no tag.
-    """
-    if len(data) > MOST_DESCRIBED:
-        some = data[thinned(np.arange(len(data)), MOST_DESCRIBED)]
-        return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some, names_seen=names_seen)]
-    found = data.describe(test).findings
-    if not names_seen:
-        return [visible(one.message) for one in found]
-    place = {feature.name: j for j, feature in enumerate(data.features)}
-    proposed = {"identifier-like feature": "identifier", "missing values": "tags"}
+
+def _remarks(data: Dataset, test: Dataset | None = None) -> Sequence[Finding]:
+    if len(data) <= MOST_DESCRIBED:
+        return data.describe(test).findings
+    return data[thinned(np.arange(len(data)), MOST_DESCRIBED)].describe().findings
+
+
+def _told(data: Dataset, remarks: Sequence[Finding]) -> list[str]:
+    part = f"of {MOST_DESCRIBED:,} examples: " if len(data) > MOST_DESCRIBED else ""
+    return [part + visible(one.message) for one in remarks]
+
+
+#: parts with which a finding needs no warning: the proposal has settled it
+_SETTLED = {_LIKE_NAMES: ("identifier", "drop", "tags"), "missing values": ("tags", "drop")}
+
+
+def _open_remarks(remarks: Sequence[Finding], parts: Mapping[str, str]) -> Sequence[Finding]:
+    """Return the findings that the parts proposed for the columns do not settle."""
     return [
-        visible(one.message)
-        for one in found
-        if one.kind not in proposed or any(looks_like(data, place[name]) != proposed[one.kind] for name in one.names)
+        one
+        for one in remarks
+        if one.kind not in _SETTLED or any(parts.get(name) not in _SETTLED[one.kind] for name in one.names)
     ]
 
 
@@ -140,7 +161,7 @@ def looks_like(data: Dataset, column: int) -> str:
             return "label"
         if words <= {"yes", "no"} or words <= {"true", "false"}:
             return "answer"
-        if _lists_tags(feature.categories):
+        if tag_separator(feature.categories):
             return "tags"
         return "identifier" if len(feature.categories) > 0.9 * len(known) >= 18 else ""
     if feature.kind != "numeric":
@@ -148,12 +169,6 @@ def looks_like(data: Dataset, column: int) -> str:
     if len(known) > 1 and bool(np.isin(known, (0, 1)).all()):
         return "label"
     return "identifier" if _counts_rows(feature.name, known, len(values)) else ""
-
-
-def _lists_tags(texts: Sequence[str]) -> bool:
-    """Whether texts list tags: parts recur, and some texts have more of them than others, unlike "Linux; Firefox"."""
-    mark = likely_separator(texts, "|;,")
-    return mark is not None and len({text.count(mark) for text in texts}) > 1
 
 
 def _counts_rows(name: str, known: Floats, rows: int) -> bool:

@@ -216,7 +216,7 @@ _REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",
     "parts.js",
-    "guess.js",
+    "choice.js",
     "data.js",
     "learn.js",
     "editor.js",

@@ -24,6 +24,7 @@ from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings
 from polyrule.studio.comparing import judged
 from polyrule.studio.intake import Intake
+from polyrule.studio.label_choice import check_choice, check_size
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project
@@ -87,13 +88,18 @@ class Session:
     def prepare(self, value: Any) -> dict[str, Any]:
         """Read the data with what a person said about it, and set the held-out part aside; a new history begins."""
         self.require_idle()
-        self._read(Setup.from_json(value))
+        setup = Setup.from_json(value)
+        if self._given is None:
+            check_choice(self.intake.looked, setup.reading)
+        self._read(setup)
         problem = self._save()
         return self.state() | problem
 
     def _read(self, setup: Setup) -> None:
         """Read the examples; where that fails everything stays as it was."""
         said, train, test = self.intake.examples(setup, self._given)
+        if self._given is None:
+            check_size(train, said.reading)
         self.bring(train, test, self._given)
         self.intake.read(said)
 

@@ -83,35 +83,35 @@ async function taken(found, part) {
 const drawColumns = trying(async (box) => {
   studio.columns ??= await lookForColumns(0);
   const seen = studio.columns;
+  studio.choices = seen.choices ??= studio.choices ?? (await look("columns?start=0&find=")).choices; // of the whole table, whatever is searched for
   const plan = (studio.plan ??= planOf(seen));
   const status = el("p", { class: "soft", role: "status" });
-  const count = () => {
-    const labels = [...plan.parts].filter(([, part]) => part === "label").length + seen.named.length;
-    const tags = [...plan.parts].find(([, part]) => part === "tags")?.[0];
-    fill(status, labels || tags ? `${tags ? `Labels come from the values or tags of ${tags}` : `${plural(labels, "label")} chosen`}.` : "No label chosen yet: a label is what the rules shall predict.");
-  };
+  const count = () => fill(status, labelWords(seen, plan));
   count();
   const rows = new Map();
   const chooser = el("div", {});
-  const draw_chooser = () => fill(chooser, candidates(seen, plan, (name) => {
-    rows.get(name)();
-    count();
-  }));
-  draw_chooser();
+  const columns = el("div", { class: "grid" });
+  const drawTable = () => {
+    rows.clear();
+    fill(columns,
+      table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], studio.columns.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
+      studio.columns.found > studio.columns.columns.length && moreColumns(drawTable, studio.columns));
+  };
   const changed = () => {
-    draw_chooser();
+    for (const update of rows.values()) update();
+    fill(chooser, labelChooser(seen, plan, changed));
     count();
   };
+  fill(chooser, labelChooser(seen, plan, changed));
+  drawTable();
   fill(
     box,
     lead(`${seen.file}: ${plural(seen.examples, "example")}, ${plural(seen.total, "column")}. Say which columns the rules shall predict.`),
     seen.sheets.length > 0 && sheetChooser(seen),
-    noteBox("Findings", seen.findings),
-    seen.named.length > 0 && note(`The file itself names the labels: ${seen.named.join(", ")}.`),
     chooser,
-    columnTools(box, plan),
-    table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], seen.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
-    seen.found > seen.columns.length && moreColumns(box, seen),
+    noteBox("Findings", seen.findings),
+    columnTools(drawTable, plan),
+    columns,
     el("div", { class: "grid two" }, heldOutCard(plan), readyCard()),
     goOnBar(plan, status),
   );
@@ -142,41 +142,26 @@ function endsHistory(box, go_on) {
   return undefined;
 }
 
-function columnTools(box, plan) {
-  const find = el("input", {
-    type: "search",
-    value: studio.findColumn ?? "",
-    placeholder: "name",
-    "data-focus": "find-column",
-    on: {
-      change: trying(async () => {
-        studio.findColumn = find.value;
-        studio.columns = await lookForColumns(0);
-        drawColumns(box);
-      }),
-    },
+function columnTools(drawTable, plan) {
+  const search = settled(async (current) => {
+    const found = await lookForColumns(0);
+    if (!current()) return;
+    studio.columns = found;
+    drawTable();
   });
-  const all = (part) => {
-    for (const { name } of studio.columns.columns) {
-      if (part) plan.parts.set(name, part);
-      else plan.parts.delete(name);
-    }
-    drawColumns(box);
-  };
-  return el(
-    "div",
-    { class: "filters" },
-    field("Find columns", find),
-    el("div", { class: "field buttons" }, button("All these are labels", () => all("label")), button("Learn from all these", () => all(null))),
-    field("Numbers are written", select(NUMBERS, plan.numbers, (style) => (plan.numbers = style))),
-  );
+  const find = searchBox(studio.findColumn ?? "", (text) => {
+    studio.findColumn = text;
+    search();
+  });
+  find.dataset.focus = "find-column";
+  return el("div", { class: "filters" }, field("Find columns", find), field("Numbers are written", select(NUMBERS, plan.numbers, (style) => (plan.numbers = style))));
 }
 
-function moreColumns(box, seen) {
+function moreColumns(drawTable, seen) {
   const to = (start) =>
     trying(async () => {
       studio.columns = await lookForColumns(start);
-      drawColumns(box);
+      drawTable();
     });
   const end = seen.start + seen.columns.length;
   return el(
@@ -190,10 +175,8 @@ function moreColumns(box, seen) {
 function columnRow(column, plan, changed, rows) {
   const extra = el("div", { class: "extra" });
   const part = select(PARTS.filter(([name]) => !UNTESTED[column.kind] || UNTESTED[column.kind].includes(name)), plan.parts.get(column.name) ?? "feature", (value) => {
-    if (value === "feature") plan.parts.delete(column.name);
-    else plan.parts.set(column.name, value);
-    if (value === "tags") for (const [name, mine] of plan.parts) if (mine === "tags" && name !== column.name) plan.parts.delete(name);
-    drawExtra();
+    setPart(plan, column.name, value);
+    delete plan.byValues;
     changed();
   });
   rows.set(column.name, () => {
@@ -214,7 +197,7 @@ function columnRow(column, plan, changed, rows) {
 
 function valuesText(column) {
   if (column.categories) {
-    const shown = column.categories.slice(0, 4).join(", ");
+    const shown = column.categories.slice(0, 4).map(clipped).join(", ");
     const total = column.categories.length + (column.more ?? 0);
     return total > 4 ? `${shown}, … (${whole(total)})` : shown;
   }

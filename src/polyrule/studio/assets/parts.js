@@ -29,3 +29,6 @@ function pathHere() {
   for (let number = at; number !== null && number >= 0; number = versions[number].parent) found.push(versions[number]);
   return found;
 }
+
+// A text that is shown in a row, where a long one would push everything else away.
+const clipped = (text, most = 40) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
