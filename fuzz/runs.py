@@ -22,7 +22,7 @@ import numpy as np
 import polyrule
 from fuzz import seeds
 from polyrule.data import Feature, Table, read, read_chunks, to_labels, to_table
-from polyrule.data.dates import date_features
+from polyrule.data.derive.dates import date_features
 from polyrule.data.labelspec import read_label_list
 from polyrule.data.sources import Source
 from polyrule.errors import PolyruleError

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.helpers import READING, ok, ok_json, run
 
 from polyrule.data import Dataset, Feature, read
-from polyrule.data.dates import date_features
+from polyrule.data.derive.dates import date_features
 from polyrule.evaluation import score
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from polyrule.data import Feature, read, read_chunks, to_table
-from polyrule.data.dates import day_of, format_date, part_of
+from polyrule.data.dates import day_of, format_date
+from polyrule.data.derive.dates import part_of
 from polyrule.errors import DataError, DataWarning, OptionError
 from polyrule.model import RuleList, parse_rule
 

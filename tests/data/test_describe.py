@@ -119,7 +119,11 @@ def test_unknown_labels_are_counted_apart(sparse):
 def test_what_nobody_wrote_is_no_finding():
     rows = "".join(f"2024-03-{number + 1:02},{number % 3},7,{number % 2}\n" for number in range(28))
     data = read(io.BytesIO(f"on,size,same,sick\n{rows}".encode()), labels=["sick"])
-    assert [feature.name for feature in data.features if feature.part] == ["on year", "on month", "on weekday"]
+    assert [feature.name for feature in data.features if feature.derived is not None] == [
+        "on year",
+        "on month",
+        "on weekday",
+    ]
     assert kinds(data.describe())["constant feature"] == ("same",)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.model.strategies import one_rule, random_table
 
 from polyrule.data import Feature
-from polyrule.data.dates import date_features
+from polyrule.data.derive.dates import date_features
 from polyrule.errors import ModelError
 from polyrule.model import (
     LabelCondition,

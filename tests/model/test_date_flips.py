@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.data import Feature, Table
-from polyrule.data.dates import date_features, day_of, part_of
+from polyrule.data.dates import day_of
+from polyrule.data.derive.dates import date_features, part_of
+from polyrule.data.derive.registry import derivation_of
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import ModelError
 from polyrule.model import (
@@ -74,7 +76,7 @@ def dated_models(draw: st.DrawFn) -> Any:
 
 
 def rows_of(features: tuple[Feature, ...], days: np.ndarray, size: np.ndarray) -> np.ndarray:
-    columns = [part_of(days, f.part) if f.is_dated else size for f in features]
+    columns = [size if (derivation := derivation_of(f)) is None else derivation.values(days) for f in features]
     return np.column_stack(columns)
 
 
@@ -95,7 +97,7 @@ def brute_force(model: Any, day: float, size: float, label: int, fixed: list[str
     new = rows_of(features, np.repeat(days, 4), np.tile(sizes, len(days)))
     steps = np.zeros((len(new), 2), dtype=int)  # of the date, of the size
     for j in tested:
-        kind = 0 if features[j].is_dated else 1
+        kind = 0 if features[j].source_kind == "date" else 1
         same = (new[:, j] == old[j]) | (np.isnan(new[:, j]) & np.isnan(old[j]))
         if np.isnan(old[j]):
             steps[:, kind] = np.where(same, steps[:, kind], 1)
@@ -141,9 +143,9 @@ def test_no_other_day_is_a_smaller_change(model, day, size, fixed):
         for change in flip.changes:
             for j, value in change.values.items():
                 moved[j] = value
-        dated = [j for j, f in enumerate(features) if f.is_dated]
+        dated = [j for j, f in enumerate(features) if f.source_kind == "date"]
         new = next((change.new for change in flip.changes if change.name == "on" or change.name.startswith("on ")), day)
-        if len({features[j].part for j in dated}) > 1 and new != day:
+        if len({features[j].derived for j in dated}) > 1 and new != day:
             assert moved[dated].tolist() == rows_of(features, np.array([new]), np.array([0.0]))[0][dated].tolist()
         assert model.predict(Table.from_array(moved[None, :], features))[0, label] == flip.becomes != flip.was
 

@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyrule.data.dates import part_of, year_start
+from polyrule.data.derive.dates import date_features, part_of, year_start
 from polyrule.data.table import Feature
 from polyrule.model.conditions import holds_in, tidy, without_implied_dates
 from polyrule.model.rule import NumericCondition
 
-FEATURES = (Feature("on", "date"), Feature("on year", part="year"), Feature("off", "date"))
+FEATURES = (*date_features("on")[:2], Feature("off", "date"))
 DAYS = np.arange(year_start(2018), year_start(2024), dtype=np.float64)
 VALUES = {0: DAYS, 1: part_of(DAYS, "year"), 2: DAYS[::-1]}
 FIRST = st.sampled_from([year_start(year) + step for year in range(2019, 2023) for step in (-1, 0, 1, 170)])

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
-from polyrule.data.dates import date_features
+from polyrule.data.derive.dates import date_features
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from polyrule.data import Dataset, Feature, Table
-from polyrule.data.dates import date_features, day_of, part_of
+from polyrule.data.dates import day_of
+from polyrule.data.derive.dates import date_features
+from polyrule.data.derive.registry import derivation_of
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList, SetCondition
 from polyrule.report import build
 
@@ -36,7 +38,7 @@ def dated(features: tuple[Feature, ...]) -> tuple[RuleList, Dataset]:
         )
     rules = tuple(Rule((Literal(k, 1),), body) for k, body in enumerate(bodies))
     model = RuleList(rules, features, ("gift", "friday", "machine", "early")[: len(rules)])
-    columns = [part_of(DAYS, f.part) if f.is_dated else np.arange(5.0) for f in features]
+    columns = [np.arange(5.0) if (d := derivation_of(f)) is None else d.values(DAYS) for f in features]
     truth = np.zeros((5, len(rules)), dtype=np.uint8)
     truth[0] = 1
     return model, Dataset(Table.from_array(np.column_stack(columns), features), truth, model.label_names)
@@ -58,7 +60,8 @@ def test_a_date_that_is_set_brings_its_parts_along(visit, features):
     assert sorted(inputs) == ["on", "where"]  # a part is nothing to set
     for text in ("2013-12-02", "2012-12-07", "2011-05-01", "2014-03-07", "2013-04-04"):
         page.get_by_label("on", exact=True).fill(text)
-        row = np.array([[part_of(np.array([day_of(text)]), f.part)[0] if f.is_dated else 0.0 for f in features]])
+        day, derivations = np.array([day_of(text)]), map(derivation_of, features)
+        row = np.array([[0.0 if one is None else one.values(day)[0] for one in derivations]])
         labels = model.predict(Table.from_array(row, features))[0]
         assert present(page) == [name for name, value in zip(model.label_names, labels, strict=True) if value]
         assert page.locator(".feature.changed").count() == 1

@@ -45,7 +45,7 @@ def test_only_features_that_rules_test_are_carried_and_it_says_so():
     result = build(model, random_data(model, 20, 1)).summary
     used = {c.feature for rule in model.rules for c in plain_conditions(rule.body) if hasattr(c, "feature")}
     dates = {
-        model.features[j].column for j in used if model.features[j].is_dated
+        model.features[j].column for j in used if model.features[j].source_kind == "date"
     }  # come with all that follows from them
     carried = [j for j, feature in enumerate(model.features) if j in used or feature.column in dates]
     assert [feature["column"] for feature in result["features"]] == carried

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
-from polyrule.data.dates import date_features, part_of
+from polyrule.data.derive.dates import date_features
+from polyrule.data.derive.registry import derivation_of
 from polyrule.model import (
     GroupCondition,
     LabelCondition,
@@ -109,8 +110,8 @@ def random_test(rng: np.random.Generator, features: tuple[Feature, ...]) -> Any:
 def random_threshold(rng: np.random.Generator, feature: Feature) -> float:
     if feature.kind == "date":
         return float(rng.integers(FIRST, LAST)) + 0.5
-    if feature.part:
-        return float(rng.integers(0, 11)) + 0.5 if feature.part == "month" else float(rng.integers(2010, 2013)) + 0.5
+    if feature.derived is not None:
+        return float(rng.integers(0, 11)) + 0.5 if feature.kind == "ordinal" else float(rng.integers(2010, 2013)) + 0.5
     return float(rng.integers(0, 3)) + 0.5 if feature.is_stepped else round(float(rng.normal()), 2)
 
 
@@ -161,12 +162,12 @@ def random_data(model: Any, rows: int, seed: int, sparse: bool = False, name: st
     columns = []
     dates: dict[str, Any] = {}
     for feature in model.features:
-        if feature.is_dated:
+        if (derivation := derivation_of(feature)) is not None:
             if feature.column not in dates:
                 days = rng.integers(FIRST, LAST, rows).astype(float)
                 days[rng.random(rows) < 0.08] = np.nan
                 dates[feature.column] = days
-            columns.append(part_of(dates[feature.column], feature.part))
+            columns.append(derivation.values(dates[feature.column]))
             continue
         if feature.kind != "numeric":
             column = rng.integers(0, 4, rows).astype(float)

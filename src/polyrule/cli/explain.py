@@ -73,7 +73,7 @@ def explain(
 
     stored = load_model(model)
     check_known("--flip", flips, stored.label_names, "label")
-    names = dict.fromkeys(name for feature in stored.features for name in (feature.name, feature.column))
+    names = dict.fromkeys(name for feature in stored.features for name in (feature.name, *feature.sources))
     check_known("--fixed", fixed, list(names), "feature")
     reading, needed = with_known(data, reading, stored), narrow_with_dates(stored).features
     with warnings.catch_warnings(record=True) as told_of_all:
@@ -98,7 +98,7 @@ def explain(
 def _warn_of(text: str, reading: dict[str, Any], model: Any, features: Sequence[Feature], number: int) -> None:
     """Say which values of the one example the model does not know."""
     for feature in features:
-        if feature.has_categories and not feature.part:
+        if feature.has_categories and feature.derived is None:
             cell = _cell(text, reading, model, feature.name, number)
             if cell and cell not in feature.categories:
                 warn(f"{feature.name} = {cell!r} is a category that the model does not know, and counts as missing")

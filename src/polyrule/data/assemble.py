@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from polyrule.data.columns import UnseenCategories, category_text
 from polyrule.data.dataset import Dataset
-from polyrule.data.dates import DATE_PARTS
+from polyrule.data.derive.dates import DATE_PARTS
 from polyrule.data.formats.blocks import Block, DenseBlock, Reader, SparseBlock
 from polyrule.data.formats.encoders import Encoder, Place, encode_labels
 from polyrule.data.table import Table

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.dates import POINTS, day_of, part_of
+from polyrule.data.dates import POINTS, day_of
 from polyrule.data.table import Feature, check_finite
 from polyrule.errors import DataError, UnseenCategoryWarning
 from polyrule.utils.arrays import Array, Floats
@@ -187,7 +187,7 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         return _encode_numbers(values, feature, unseen)
-    if feature.is_dated:
+    if feature.source_kind == "date":
         return _encode_dates(values, feature)
     if feature.has_categories:
         return _codes(Categories(feature.categories), values, feature, unseen)
@@ -215,13 +215,13 @@ def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
                 f"column {feature.column!r}, row {row}: expected a date such as 2021-03-05, got {shorten(value)}"
             )
         days[row] = day
-    return part_of(days, feature.part)
+    return days if feature.derived is None else feature.derived.values(days)
 
 
 def _encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None) -> Floats:
     check_finite(values, feature.name)
     known = Categories(feature.categories) if feature.has_categories else None
-    if feature.is_dated and not np.isnan(values).all():
+    if feature.source_kind == "date" and not np.isnan(values).all():
         raise DataError(f"column {feature.column!r} held dates when the model was fitted, but numbers were given")
     if known is not None and not known.numbers and not np.isnan(values).all():
         raise DataError(

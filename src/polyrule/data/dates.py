@@ -1,4 +1,4 @@
-"""Dates: whole days since 1970-01-01, and the parts of them that rules test by name."""
+"""Dates as text and as whole days since 1970-01-01."""
 
 from __future__ import annotations
 
@@ -9,31 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.table import Feature, Table
-from polyrule.errors import DataError
-from polyrule.utils.arrays import Floats
-
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-DATE_PARTS = ("year", "month", "weekday")
-"""Features that stand behind every date."""
-
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
-FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - EPOCH, datetime.date.max.toordinal() - EPOCH
 """The days that can be written as dates: from 0001-01-01 to 9999-12-31."""
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
 _WRITTEN = re.compile(
@@ -44,16 +21,6 @@ _DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 _LOCAL = re.compile(
     r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:,? \d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?", re.ASCII
 )
-
-
-def date_features(name: str) -> tuple[Feature, ...]:
-    """Return what a column of dates becomes: the date itself, its year, month and day of the week."""
-    return (
-        Feature(name, "date"),
-        Feature(f"{name} year", part="year"),
-        Feature(f"{name} month", "ordinal", MONTHS, part="month"),
-        Feature(f"{name} weekday", "nominal", WEEKDAYS, part="weekday"),
-    )
 
 
 DATE_FORMS = ("day/month/year", "month/day/year")
@@ -76,7 +43,7 @@ def day_of(value: Any, form: str | None = None) -> float | None:
         value = _date_of_text(value.strip(), form)
     if isinstance(value, datetime.date):  # a datetime is one, too
         try:
-            return float(value.toordinal() - _EPOCH)
+            return float(value.toordinal() - EPOCH)
         except (NotImplementedError, ValueError):  # pandas knows days past the year 9999
             return None
     return None
@@ -162,61 +129,4 @@ def format_date(day: float) -> str:
     >>> format_date(18691.5)
     '2021-03-05'
     """
-    return datetime.date.fromordinal(int(min(max(np.floor(day), FIRST_DAY), LAST_DAY)) + _EPOCH).isoformat()
-
-
-def with_parts(table: Table) -> Table:
-    """Return a table in which the parts of every date stand behind it.
-
-    >>> with_parts(Table.from_array([[18691.0]], [Feature("on", "date")])).feature_names
-    ('on', 'on year', 'on month', 'on weekday')
-    """
-    features = [part for f in table.features for part in (date_features(f.name) if f.kind == "date" else (f,))]
-    names = [feature.name for feature in features]
-    for feature in features:
-        if feature.part and names.count(feature.name) > 1:
-            raise DataError(
-                f"column {feature.column!r} holds dates, and its {feature.part} is called {feature.name!r}, as another "
-                "column is; rename one of them"
-            )
-    return arranged(table, tuple(features))
-
-
-def arranged(table: Table, features: tuple[Feature, ...]) -> Table:
-    """Return the table with exactly these features, parts of dates made from its columns of dates."""
-    if table.features == features:
-        return table
-    place = {name: j for j, name in enumerate(table.feature_names)}
-    order = [place[feature.column] for feature in features]
-    parts = {j: part_of(table.column(order[j]), f.part) for j, f in enumerate(features) if f.part}
-    return table.rearranged(order, features, parts)
-
-
-def part_of(days: Floats, part: str) -> Floats:
-    """Return the year, the month (0 is January) or the weekday (0 is Monday) of days; missing stays missing.
-
-    >>> part_of(np.array([18691.0, np.nan]), "weekday").tolist()
-    [4.0, nan]
-    """
-    if not part:
-        return days
-    known = ~np.isnan(days)
-    result = np.array(days, dtype=np.float64)
-    whole = days[known].astype(np.int64)
-    if part == "weekday":
-        result[known] = (whole + 3) % 7
-        return result
-    months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    result[known] = months // 12 + 1970 if part == "year" else months % 12
-    return result
-
-
-def year_start(year: float) -> int:
-    """Return the first day of a year; beyond the years that can be written, the first or last day of all.
-
-    >>> year_start(1971), year_start(10**6) == LAST_DAY + 1
-    (365, True)
-    """
-    if year > datetime.MAXYEAR:
-        return LAST_DAY + 1
-    return datetime.date(max(int(year), datetime.MINYEAR), 1, 1).toordinal() - _EPOCH
+    return datetime.date.fromordinal(int(min(max(np.floor(day), FIRST_DAY), LAST_DAY)) + EPOCH).isoformat()

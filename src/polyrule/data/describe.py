@@ -207,7 +207,7 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
     for feature, column in zip(data.features, columns, strict=True):
         if column.is_label:
             labels.append(feature.name)
-        if feature.part:  # nobody wrote it, and a year may well be the same throughout
+        if feature.derived is not None:  # nobody wrote it, and a year may well be the same throughout
             continue
         if rows and column.missing > MISSING_SHARE * rows:
             mostly_missing.append(feature.name)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 import numpy as np
 
 from polyrule.data.columns import shorten
+from polyrule.data.derive.registry import DERIVATIONS
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, PolyruleError
 from polyrule.utils.arrays import Floats
@@ -218,8 +219,8 @@ def feature_record(feature: Feature) -> dict[str, Any]:
     record: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
     if feature.has_categories:
         record["categories"] = list(feature.categories)
-    if feature.part:
-        record["part"] = feature.part
+    if feature.derived is not None:
+        record[feature.derived.KEY] = feature.derived.to_json()
     if feature.flag:
         record["flag"] = True
     return record
@@ -227,16 +228,20 @@ def feature_record(feature: Feature) -> dict[str, Any]:
 
 def read_feature(node: Node, others: tuple[str, ...] = ()) -> Feature:
     """Return the feature that `feature_record` described; the `others` are members for somebody else to read."""
-    members = node.fields(("name", "kind"), ("categories", "part", "flag", *others))
+    members = node.fields(("name", "kind"), ("categories", *(one.KEY for one in DERIVATIONS), "flag", *others))
     kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")
     categories = members["categories"].maybe(lambda n: tuple(item.text() for item in n)) or ()
     if kind in ("numeric", "date") and categories:
         node.fail(f"is {kind} and has categories")
-    part = members["part"].maybe(lambda n: n.choice("year", "month", "weekday")) or ""
+    name = members["name"].text()
+    derived = None
+    for derivation in DERIVATIONS:
+        if members[derivation.KEY].value is not None:
+            derived = derivation.from_json(members[derivation.KEY], name)
     flag = members["flag"].maybe(lambda n: n.flag()) or False
     if flag and kind != "numeric":
         node.fail(f"is {kind}, and only a numeric feature can be a flag")
-    return Feature(members["name"].text(), kind, categories, part, flag)
+    return Feature(name, kind, categories, derived, flag)
 
 
 def _layout(document: dict[str, Any]) -> str:

@@ -22,7 +22,8 @@ from polyrule.data.columns import (
     listing,
     shorten,
 )
-from polyrule.data.dates import POINTS, DateForms, arranged, day_of, with_parts
+from polyrule.data.dates import POINTS, DateForms, day_of
+from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.table import Feature, Table, row_blocks
 from polyrule.errors import DataError, DataWarning, OptionError
@@ -119,10 +120,10 @@ def frame_to_table(
     names = column_names(frame)
     if features is None:
         found = [(name, _date(name) if _holds_dates(frame[:, j]) else None) for j, name in enumerate(names)]
-        return with_parts(_read_columns(frame, range(len(names)), found, unseen))
-    known = {feature.column: _date(feature.column) if feature.is_dated else feature for feature in features}
+        return add_derived(_read_columns(frame, range(len(names)), found, unseen))
+    known = source_features(features)
     order = match_names(names, list(known), others)
-    return arranged(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
+    return derive(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
 
 
 def _date(name: str) -> Feature:
@@ -144,7 +145,7 @@ def _read_columns(
     found: list[Feature] = []
     together: dict[Any, list[int]] = {}
     for target, (source, (name, feature)) in enumerate(zip(sources, wanted, strict=True)):
-        if source in plain and (feature is None or (feature.kind == "numeric" and not feature.part)):
+        if source in plain and (feature is None or (feature.kind == "numeric" and feature.derived is None)):
             together.setdefault(plain[source], []).append(target)
             found.append(Feature(name) if feature is None else feature)
             continue
@@ -216,7 +217,7 @@ def _encode_series(
     if series.dtype.is_numeric():
         values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         feature = feature or Feature(name)
-    elif series.dtype in _READ_AS_OBJECTS or (feature is not None and feature.is_dated):
+    elif series.dtype in _READ_AS_OBJECTS or (feature is not None and feature.source_kind == "date"):
         values = python_values(series)
         feature = feature or _found_feature(series, values, name)
     else:
@@ -315,7 +316,7 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
     if len(names) != len(features):
         raise OptionError(f"names: {len(names)} name(s) for {len(features)} feature(s)")
     check_distinct(names, "feature")
-    if any(feature.part for feature in features):
+    if any(feature.derived is not None for feature in features):
         raise OptionError("names: features with dates have the names of their columns; rename those of the frame")
     return tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True))
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from polyrule.data.assemble import Assembler, Layout, undeclared
 from polyrule.data.dataset import Dataset
-from polyrule.data.dates import arranged, day_of, with_parts
+from polyrule.data.dates import day_of
+from polyrule.data.derive.columns import add_derived, derive
 from polyrule.data.formats.arff import ArffReader
 from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
@@ -283,8 +284,8 @@ def _warn(layout: Layout) -> None:
 
 
 def _with_dates(data: Dataset, roles: Roles) -> Dataset:
-    """Return the data with the parts of its dates, or with those that a model asks for."""
-    X = with_parts(data.X) if roles.features is None else arranged(data.X, tuple(roles.features))
+    """Return the data with the columns that are derived from it, or with those that a model needs."""
+    X = add_derived(data.X) if roles.features is None else derive(data.X, tuple(roles.features))
     return data if X is data.X else replace(data, X=X)
 
 

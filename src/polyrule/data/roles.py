@@ -12,6 +12,7 @@ import numpy as np
 
 from polyrule.data.assemble import Layout
 from polyrule.data.columns import UnseenCategories, listing
+from polyrule.data.derive.columns import source_features
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
@@ -235,16 +236,17 @@ def _model_encoders(
     reader: Reader, features: Sequence[Feature], free: list[int], unseen: UnseenCategories
 ) -> dict[int, Encoder]:
     position = {reader.columns[j].name: j for j in free}
-    missing = list(dict.fromkeys(feature.column for feature in features if feature.column not in position))
+    known = source_features(features)
+    missing = [name for name in known if name not in position]
     if missing:
         raise DataError(
             f"{reader.name}: the model needs column(s) {listing(missing)}, which the file does not have"
             f"{did_you_mean(missing[0], position)} (it has {listing(position)})"
         )
     encoders = {}
-    for feature in features:
-        j = position[feature.column]
+    for name, feature in known.items():
+        j = position[name]
         categories = feature.categories if feature.has_categories else None
-        dated = Encoder(feature.column, "date", date_form=reader.columns[j].date_form)
-        encoders[j] = dated if feature.is_dated else Encoder(feature.name, feature.kind, categories, unseen)
+        dated = Encoder(name, "date", date_form=reader.columns[j].date_form)
+        encoders[j] = dated if feature.kind == "date" else Encoder(name, feature.kind, categories, unseen)
     return encoders

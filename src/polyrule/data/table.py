@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,9 @@ from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Array, Bools, Floats, Ints, Words
 from polyrule.utils.compute import native
+
+if TYPE_CHECKING:
+    from polyrule.data.derive.base import Derivation
 
 FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
 CODED = ("nominal", "ordinal")
@@ -39,8 +42,8 @@ class Feature:
         their declared order; those of a date are whole days since 1970-01-01. Both are compared like numbers.
     categories : tuple of str
         The values of a nominal or ordinal feature; empty for any other.
-    part : str
-        "year", "month" or "weekday" where the feature is read from a column of dates, whose name it begins with.
+    derived : Derivation or None
+        How the feature is computed from a column that the user has, such as the year of a date.
     flag : bool
         Whether a numeric feature of a model had no other values than 0 and 1 in training: rules print its name alone.
         Not part of what makes two features equal.
@@ -56,7 +59,7 @@ class Feature:
     name: str
     kind: FeatureKind = "numeric"
     categories: tuple[str, ...] = ()
-    part: str = field(default="", repr=False)
+    derived: Derivation | None = field(default=None, repr=False)
     flag: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -87,18 +90,24 @@ class Feature:
         return self.kind in ("ordinal", "date")
 
     @property
-    def is_dated(self) -> bool:
-        """Whether it is a date or a part of one."""
-        return self.kind == "date" or self.part != ""
+    def source_kind(self) -> str:
+        """Kind of feature as which the source column is read: of a date and its parts, "date"."""
+        return self.kind if self.derived is None else self.derived.SOURCE
 
     @property
     def column(self) -> str:
-        """Name of the column it is read from.
+        """Name of the column of the data to which it belongs: the source of a derived feature, else itself.
 
-        >>> Feature("signup year", part="year").column
+        >>> from polyrule.data.derive.dates import DatePart
+        >>> DatePart("signup", "year").feature().column
         'signup'
         """
-        return self.name.removesuffix(f" {self.part}") if self.part else self.name
+        return self.name if self.derived is None else self.derived.column
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns of the data from which it is read."""
+        return (self.name,) if self.derived is None else self.derived.sources
 
 
 def as_features(given: Iterable[Any]) -> tuple[Feature, ...]:

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.dates import DATE_PARTS, FIRST_DAY, LAST_DAY, format_date, part_of, year_start
+from polyrule.data.dates import FIRST_DAY, LAST_DAY, format_date
+from polyrule.data.derive.base import Derivation
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.model.conditions import holds_in, shown_threshold
 from polyrule.model.printing import Formatter, Names, format_name, format_value
@@ -151,24 +153,29 @@ class Cells:
 class Grid:
     """The cells of everything that a model tests, seen from one example.
 
-    Features named in `fixed` stay as they are; the name of a date fixes its parts, too.
+    Features named in `fixed` stay as they are; the name of a date fixes its parts, too. So do the parts of dates in
+    `parts`, which the model need not test.
     """
 
-    def __init__(self, model: Any, row: Floats, fixed: Collection[str] = ()) -> None:
+    def __init__(
+        self, model: Any, row: Floats, fixed: Collection[str] = (), parts: Collection[Derivation] = ()
+    ) -> None:
         features: tuple[Feature, ...] = model.features
         alone = {j: Cells(j, features[j], ends, float(row[j])) for j, ends in _ends(model).items()}
-        dated = [features[j] for j in alone if features[j].is_dated]
-        kept = {f.column: [part for part in DATE_PARTS if f"{f.column} {part}" in fixed] for f in dated}
-        with_parts = {f.column for f in dated if f.part or kept[f.column]}
+        dated = {j: d for j, f in enumerate(features) if (d := derivation_of(f)) is not None and d.CHANGES_SOURCE}
+        kept = {d.column: [part for part in parts if part.column == d.column] for d in dated.values()}
+        with_parts = {
+            d.column for j, d in dated.items() if j in alone and (features[j].derived is not None or kept[d.column])
+        }
         self.cells: dict[int, Cells | DateCells] = {}
         self._owner: dict[int, int] = {}
         for j, cells in alone.items():
             column = features[j].column
-            if not (features[j].is_dated and column in with_parts):
+            if not (j in dated and column in with_parts):
                 self.cells[j], self._owner[j] = cells, j
             elif j not in self._owner:
-                related = [k for k, f in enumerate(features) if f.is_dated and f.column == column]
-                group = {k: features[k] for k in sorted(related, key=lambda k: features[k].part != "")}
+                related = [k for k, derivation in dated.items() if derivation.column == column]
+                group = {k: dated[k] for k in sorted(related, key=lambda k: features[k].derived is not None)}
                 self.cells[j] = DateCells.of(group, {k: alone[k] for k in alone if k in group}, row, kept[column])
                 self._owner |= dict.fromkeys(group, j)
         self._locked = {j for j, cells in self.cells.items() if cells.name in fixed}
@@ -287,8 +294,8 @@ class DateCells:
     """Cells of one date, seen from the one that an example has; those that cost less come first."""
 
     name: str  # name of the column of dates
-    # Position -> feature, for all features read from this date, tested or not, the date itself first
-    features: Mapping[int, Feature]
+    # Position -> derivation, for all features read from this date, tested or not, the date itself first
+    features: Mapping[int, Derivation]
     tests: Mapping[int, Cells]  # position of a tested feature -> its own cells
     # Per cell, the cells of `tests`. The last one is the example's own where no day has it: a missing date.
     combinations: tuple[tuple[int, ...], ...]
@@ -298,23 +305,27 @@ class DateCells:
 
     @classmethod
     def of(
-        cls, features: Mapping[int, Feature], tests: Mapping[int, Cells], row: Floats, kept: Collection[str] = ()
+        cls,
+        features: Mapping[int, Derivation],
+        tests: Mapping[int, Cells],
+        row: Floats,
+        kept: Collection[Derivation] = (),
     ) -> DateCells:
         """Return the cells of the date in `row`; the parts in `kept` stay as they are."""
-        day = next((float(row[j]) for j, feature in features.items() if not feature.part), math.nan)
-        now = {feature.part: float(row[j]) for j, feature in features.items()}
-        now |= {
-            part: float(part_of(np.array([day]), part)[0]) for part in kept if part not in now or not math.isnan(day)
-        }
-        reference = _reference(day, now.get("year", math.nan), tests)
+        column = next(iter(features.values())).column
+        now = {derivation: float(row[j]) for j, derivation in features.items()}
+        day = next((value for one, value in now.items() if one == derivation_of(Feature(column, "date"))), math.nan)
+        of_day = {part: float(part.values(np.array([day]))[0]) for part in kept}
+        now = of_day | now if math.isnan(day) else now | of_day
+        reference = _reference(day, now, features, tests)
         nearest: dict[tuple[int, ...], float] = {}
-        for first, last in _intervals(tests):
+        for first, last in _intervals(features, tests):
             middle = min(max(reference, first), last)
             days = np.arange(max(first, middle - _REACH), min(last, middle + _REACH) + 1, dtype=np.float64)
             for part in kept:
-                days = days[part_of(days, part) == now[part]]
+                days = days[part.values(days) == now[part]]
             days = days[np.argsort(np.abs(days - reference), kind="stable")]
-            seen = np.stack([_places(cells, part_of(days, cells.feature.part)) for cells in tests.values()], axis=1)
+            seen = np.stack([_places(cells, features[j].values(days)) for j, cells in tests.items()], axis=1)
             found, places = np.unique(seen, axis=0, return_index=True)
             nearest |= zip(map(tuple, found.tolist()), days[places].tolist(), strict=True)
         missing = all(cells.is_missing for cells in tests.values())
@@ -326,7 +337,7 @@ class DateCells:
         combinations = sorted(nearest, key=cost)
         own = tuple(cells.present for cells in tests.values())
         return cls(
-            next(iter(features.values())).column,
+            column,
             features,
             tests,
             tuple(combinations) if own in nearest else (*combinations, own),
@@ -377,34 +388,33 @@ class DateCells:
     def values(self, cell: int) -> dict[int, float]:
         """Value of every feature that follows from the day."""
         day = np.array([self.days[cell]])
-        return {j: float(part_of(day, feature.part)[0]) for j, feature in self.features.items()}
+        return {j: float(derivation.values(day)[0]) for j, derivation in self.features.items()}
 
 
 def _steps(tests: Mapping[int, Cells], combination: tuple[int, ...]) -> int:
     return sum(cells.steps(cell) for cells, cell in zip(tests.values(), combination, strict=True))
 
 
-def _reference(day: float, year: float, tests: Mapping[int, Cells]) -> float:
-    """Return the day that others are compared with: the example's, or one that is as near as can be told."""
+def _reference(
+    day: float, now: Mapping[Derivation, float], features: Mapping[int, Derivation], tests: Mapping[int, Cells]
+) -> float:
+    """Return the day that others are compared with: the example's, or the nearest to it that its parts imply."""
     if not math.isnan(day):
         return math.floor(day)
-    return float(year_start(year)) if not math.isnan(year) else max(_cuts(tests), default=0)
+    known = (one.last_source(value - 1) for one, value in now.items() if not math.isnan(value))
+    first = next((last + 1 for last in known if last is not None), None)
+    return max(_cuts(features, tests), default=0) if first is None else first
 
 
-def _cuts(tests: Mapping[int, Cells]) -> list[int]:
-    """Last days before a threshold of the date or of its year is crossed."""
-    cuts = []
-    for cells in tests.values():
-        if cells.feature.part == "year":
-            cuts += [year_start(math.floor(threshold) + 1) - 1 for threshold in cells.thresholds]
-        elif not cells.feature.part:
-            cuts += [math.floor(threshold) for threshold in cells.thresholds]
-    return sorted({min(max(cut, FIRST_DAY - 1), LAST_DAY) for cut in cuts})
+def _cuts(features: Mapping[int, Derivation], tests: Mapping[int, Cells]) -> list[int]:
+    """Last days before a threshold of the date or of a part that ascends with it is crossed."""
+    last = [features[j].last_source(threshold) for j, cells in tests.items() for threshold in cells.thresholds]
+    return sorted({min(max(int(day), FIRST_DAY - 1), LAST_DAY) for day in last if day is not None})
 
 
-def _intervals(tests: Mapping[int, Cells]) -> Iterator[tuple[int, int]]:
-    """Stretches of days that differ in month and weekday only."""
-    ends = [FIRST_DAY - 1, *_cuts(tests), LAST_DAY]
+def _intervals(features: Mapping[int, Derivation], tests: Mapping[int, Cells]) -> Iterator[tuple[int, int]]:
+    """Intervals of days that differ in month and weekday only."""
+    ends = [FIRST_DAY - 1, *_cuts(features, tests), LAST_DAY]
     for before, last in pairwise(ends):
         if before < last:
             yield before + 1, last

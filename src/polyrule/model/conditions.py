@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import partial
-from math import floor, isfinite
+from math import isfinite
 from operator import is_
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polyrule.data.dates import year_start
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
@@ -220,43 +220,36 @@ def _threshold(condition: NumericCondition) -> float:
 
 
 def without_implied_dates(body: tuple[Condition, ...], features: Sequence[Feature]) -> tuple[Condition, ...]:
-    """Return a body without limits of a year that its date implies, and the other way round; it covers the same.
+    """Return a body without limits that another limit on a feature of the same source implies; it covers the same.
 
     Examples
     --------
-    >>> features = [Feature("on", "date"), Feature("on year", part="year")]
+    >>> from polyrule.data.derive.dates import date_features
     >>> body = (NumericCondition(0, "<=", 14900.0), NumericCondition(1, "<=", 2010.0), NumericCondition(1, ">", 2008.0))
-    >>> without_implied_dates(body, features) == (body[0], body[2])  # until 2010-10-18, not in 2008
+    >>> without_implied_dates(body, date_features("on")) == (body[0], body[2])  # until 2010-10-18, not in 2008
     True
     """
-    limits = [c for c in body if isinstance(c, NumericCondition) and _is_day_or_year(features[c.feature])]
+    limits = [c for c in body if isinstance(c, NumericCondition)]
+    if all(features[c.feature].derived is None for c in limits):
+        return body
+    last = {c: source for c in limits if (source := _last_source(c, features[c.feature])) is not None}
     implied = [
         one
-        for one in limits
-        for other in limits
+        for one in last
+        for other in last
         if one.feature != other.feature
         and one.op == other.op
         and features[one.feature].column == features[other.feature].column
-        and _implies(other, one, features)
-        # Of two that say the same, the year stays: it is read more easily.
-        and not (features[one.feature].part and _implies(one, other, features))
+        and (last[other] <= last[one] if one.op == "<=" else last[other] >= last[one])
+        # Of two equivalent limits the derived one stays, as a year is read more easily than a day.
+        and not (features[one.feature].derived is not None and last[other] == last[one])
     ]
     return tuple(condition for condition in body if condition not in implied)
 
 
-def _is_day_or_year(feature: Feature) -> bool:
-    return feature.kind == "date" or feature.part == "year"
-
-
-def _implies(one: NumericCondition, other: NumericCondition, features: Sequence[Feature]) -> bool:
-    """Whether every day that satisfies one limit satisfies the other, on the same side; both as days."""
-    mine, others = (_last_day(c, features[c.feature]) for c in (one, other))
-    return mine <= others if one.op == "<=" else mine >= others
-
-
-def _last_day(condition: NumericCondition, feature: Feature) -> int:
-    """The last day up to a limit: ``<=`` covers it, ``>`` begins after it."""
-    return year_start(floor(condition.threshold) + 1) - 1 if feature.part else floor(condition.threshold)
+def _last_source(condition: NumericCondition, feature: Feature) -> float | None:
+    derivation = derivation_of(feature)
+    return None if derivation is None else derivation.last_source(condition.threshold)
 
 
 Model = TypeVar("Model")

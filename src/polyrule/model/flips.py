@@ -179,11 +179,12 @@ def smallest_flip(
     if isinstance(fixed, str):
         raise OptionError("fixed must be a list of features, not one string")
     names = [feature.name for feature in model.features]
-    columns = [feature.column for feature in model.features if feature.column not in names]
+    columns = [name for feature in model.features for name in feature.sources if name not in names]
     kept = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
+    parts = [f.derived for f in model.features if f.derived is not None and f.derived.CHANGES_SOURCE and f.name in kept]
     model, values = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
-    grid = Grid(model, values, kept)
+    grid = Grid(model, values, kept, parts)
     search: Search = model.SEARCH(model, grid, target)
     before = search.outcome(grid.present)
     number = count()

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
+from polyrule.data.derive.columns import derive, source_features
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
@@ -59,7 +60,7 @@ def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:
 
     Examples
     --------
-    >>> from polyrule.data.dates import date_features
+    >>> from polyrule.data.derive.dates import date_features
     >>> from polyrule.model import Literal, NominalCondition, Rule, RuleList
     >>> rule = Rule((Literal(0, 1),), (NominalCondition(3, 6),))
     >>> [f.name for f in narrow_with_dates(RuleList((rule,), date_features("signup"), ("calm",))).features]
@@ -67,7 +68,8 @@ def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:
     """
     narrowed = model.narrowed
     names = {feature.name for feature in narrowed.features}
-    columns = dict.fromkeys(feature.column for feature in narrowed.features if feature.part)
+    dated = [feature for feature in narrowed.features if feature.source_kind == "date"]
+    columns = dict.fromkeys(name for feature in dated for name in feature.sources)
     dates = [column for column in columns if column not in names and (known is None or column in known)]
     return replace(narrowed, features=(*narrowed.features, *(Feature(column, "date") for column in dates)))
 
@@ -157,12 +159,14 @@ def as_record(example: Any) -> Mapping[str, Any] | None:
 
 
 def _read_record(model: Any, record: Mapping[str, Any]) -> Floats:
-    columns = list(dict.fromkeys(feature.column for feature in model.features))
-    match_names(list(record), columns, "skip")
+    sources = source_features(model.features)
+    match_names(list(record), list(sources), "skip")
     unseen = UnseenCategories()
-    values = [encode_column([record[feature.column]], feature, unseen)[0] for feature in model.features]
+    values = np.array([[encode_column([record[name]], feature, unseen)[0] for name, feature in sources.items()]])
     unseen.warn()
-    return np.array(values, dtype=np.float64)
+    table = derive(Table.from_array(values, tuple(sources.values())), model.features)
+    row: Floats = np.asarray(table, dtype=np.float64)[0]
+    return row
 
 
 def _read_values(model: Any, example: Any) -> Floats:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.data.derive.dates import DatePart
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Feature, Table
 from polyrule.report.inputs import Part
@@ -20,8 +22,8 @@ BINS = 24
 def feature_entry(feature: Feature, column: int, table: Table | None) -> dict[str, Any]:
     """Name, kind and categories of a feature, which part of which date it is, and its histogram where there is data."""
     entry: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "column": column}
-    if feature.is_dated:
-        entry |= {"date": feature.column, "part": feature.part}
+    if isinstance(derivation := derivation_of(feature), DatePart):
+        entry |= {"date": feature.column, "part": derivation.part}
     if feature.flag:
         entry["flag"] = True
     if feature.has_categories:
@@ -36,12 +38,13 @@ def shown(tested: Sequence[int], features: Sequence[Feature]) -> list[int]:
 
     Examples
     --------
-    >>> from polyrule.data.dates import date_features
+    >>> from polyrule.data.derive.dates import date_features
     >>> shown([4], [Feature("size"), *date_features("on")]), shown([0], [Feature("size"), *date_features("on")])
     ([1, 2, 3, 4], [0])
     """
-    dates = {features[j].column for j in tested if features[j].is_dated}
-    return sorted({*tested, *(j for j, f in enumerate(features) if f.is_dated and f.column in dates)})
+    sources = [f.column if (d := derivation_of(f)) is not None and d.CHANGES_SOURCE else None for f in features]
+    needed = {sources[j] for j in tested} - {None}
+    return sorted({*tested, *(j for j, source in enumerate(sources) if source in needed)})
 
 
 def histogram(feature: Feature, values: Floats) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     """Return columns with their kind, histogram and missing values, and what each looks like."""
     data, named = look.data, look.named
     lists = [column for column in look.odd if ODD[column.kind] == "drop"]
-    columns = [j for j, feature in enumerate(data.features) if not feature.part]
+    columns = [j for j, feature in enumerate(data.features) if feature.derived is None]
     mixed = {column.name for column in look.odd} - {column.name for column in lists}
     entries = [partial(_entry, data, j, mixed) for j in columns if find.lower() in data.features[j].name.lower()]
     entries += [partial(_odd_entry, column) for column in lists if find.lower() in column.name.lower()]

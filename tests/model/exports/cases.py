@@ -7,7 +7,9 @@ from functools import cache
 import numpy as np
 
 from polyrule.data import Feature, Table
-from polyrule.data.dates import date_features, day_of, format_date, part_of
+from polyrule.data.dates import day_of, format_date
+from polyrule.data.derive.dates import date_features
+from polyrule.data.derive.registry import derivation_of
 from polyrule.model import (
     Condition,
     GroupCondition,
@@ -98,8 +100,8 @@ def random_rows(model: RuleList, count: int, seed: int) -> Table:
     pool = np.concatenate([points, np.nextafter(points, np.inf), np.nextafter(points, -np.inf), [1e6, -1e6, np.nan]])
     days = rng.choice(DAYS, count)
     columns = [
-        part_of(days, feature.part)
-        if feature.is_dated
+        derivation.values(days)
+        if (derivation := derivation_of(feature)) is not None
         else rng.choice([0.0, 1.0, 2.0, np.nan], count)
         if feature.has_categories
         else rng.choice(pool, count)
@@ -114,7 +116,7 @@ def as_records(table: Table) -> list[dict[str, object]]:
     for row in np.asarray(table):
         record: dict[str, object] = {}
         for feature, value in zip(table.features, row, strict=True):
-            if feature.part:
+            if feature.derived is not None:
                 continue
             if np.isnan(value):
                 record[feature.name] = None

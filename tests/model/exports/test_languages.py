@@ -162,7 +162,7 @@ def sql_table(model, table):
     """Column definitions and rows for a table, with a key in front."""
     records = as_records(table)
     kinds = {"numeric": "DOUBLE", "date": "DATE"}
-    columns = [(feature.name, kinds.get(feature.kind, "TEXT")) for feature in model.features if not feature.part]
+    columns = [(feature.name, kinds.get(feature.kind, "TEXT")) for feature in model.features if feature.derived is None]
     columns = [(name.replace('"', '""'), kind) for name, kind in columns]
     defined = ", ".join(f'"{name}" {kind}' for name, kind in columns)
     return f'CREATE TABLE data ("row key" INTEGER, {defined})', [(i, *r.values()) for i, r in enumerate(records)]

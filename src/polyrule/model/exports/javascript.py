@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from polyrule.data.dates import MONTHS, WEEKDAYS
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.language import Language, columns_of, constants, title
+from polyrule.model.exports.language import Language, columns_of, constants, helpers, title
 from polyrule.model.exports.quoting import javascript_string
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -48,28 +48,11 @@ _READ = """
     if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
     return row[name];
   };
-  const number = (row, name) => {
-    const value = read(row, name);
-    return value === null || value === undefined ? NaN : Number(value);
-  };
-  const text = (row, name) => {
-    const value = read(row, name);
+  const number = (value) => (value === null || value === undefined ? NaN : Number(value));
+  const text = (value) => {
     if (value === null || value === undefined || value !== value) return null;
     return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
   };
-"""
-
-_READ_DATES = f"""\
-  // A text such as 2021-03-05, or a Date, of which the day in UTC counts.
-  const date = (row, name, part) => {{
-    const value = read(row, name);
-    if (value === null || value === undefined || value !== value) return part && part !== "year" ? null : NaN;
-    const day = new Date((value instanceof Date ? value.toISOString() : String(value).trim()).slice(0, 10));
-    if (part === "year") return day.getUTCFullYear();
-    if (part === "month") return {list(MONTHS)!r}[day.getUTCMonth()];
-    if (part === "weekday") return {list(WEEKDAYS)!r}[(day.getUTCDay() + 6) % 7];
-    return day.getTime() / 86400000;
-  }};
 """
 
 _LIST_HELPERS = """\
@@ -145,20 +128,19 @@ _SUMS = """  const scores = (row) => named(sums(row));
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    dates = any(model.features[j].is_dated for j in used)
     if isinstance(model, RuleList):
         run, state, start = "run", "y", f"new Array({len(model.label_names)}).fill(null)"
-        sums, helpers, ending = "", _LIST_HELPERS, _LIST
+        sums, setting, ending = "", _LIST_HELPERS, _LIST
     else:
         run, state, start = "sums", "s", repr(list(map(float, model.intercepts)))
-        sums, helpers, ending = "; scores(row) returns the sums behind it", _SUM_HELPERS, _SUMS
+        sums, setting, ending = "; scores(row) returns the sums behind it", _SUM_HELPERS, _SUMS
         ending = (_BEST[model.decision.kind] + _SETS if model.decision.uses_sets else _CUTS) + ending
     lines = [
         _HEADER.format(title=title(model), sums=sums),
         _name_array("FEATURES", columns_of(model.features, used)),
         _name_array("LABELS", model.label_names),
         *(f"  const {name} = {json.dumps(value)};" for name, value in constants(model).items()),
-        _READ + (_READ_DATES if dates else "") + helpers,
+        _READ + helpers(model.features, used, "javascript") + setting,
         f"  const {run} = (row) => {{",
         f"    const {state} = {start};",
         *(f"    const x{j} = {_read(model.features[j])};" for j in used),
@@ -172,10 +154,10 @@ def export(model: RuleList | RuleEnsemble) -> str:
 
 def _read(feature: Feature) -> str:
     """Return the expression that reads a feature from a row."""
-    name = javascript_string(feature.column)
-    if feature.is_dated:
-        return f"date(row, {name}, {javascript_string(feature.part)})"
-    return f"{'text' if feature.has_categories else 'number'}(row, {name})"
+    cells = [f"read(row, {javascript_string(name)})" for name in feature.sources]
+    if (derivation := derivation_of(feature)) is not None:
+        return derivation.code("javascript", *cells)
+    return f"{'text' if feature.has_categories else 'number'}({cells[0]})"
 
 
 def _name_array(variable: str, names: Sequence[str]) -> str:

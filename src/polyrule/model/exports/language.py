@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.model.conditions import accepted
 from polyrule.model.exports.quoting import rule_comment
@@ -28,8 +29,14 @@ Features = Sequence[Feature]
 
 
 def columns_of(features: Features, used: Sequence[int]) -> list[str]:
-    """Return the columns that a row must have; several features may be read from one column of dates."""
-    return list(dict.fromkeys(features[j].column for j in used))
+    """Return the columns that a row must have; several features may be derived from one."""
+    return list(dict.fromkeys(name for j in used for name in features[j].sources))
+
+
+def helpers(features: Features, used: Sequence[int], language: str) -> str:
+    """Return the functions that the expressions of derived features call, each once."""
+    derivations = (derivation_of(features[j]) for j in used)
+    return "".join(dict.fromkeys(d.HELPERS.get(language, "") for d in derivations if d is not None))
 
 
 def enough(group: GroupCondition, members: list[str], either: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyrule.data.dates import MONTHS, WEEKDAYS
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.exports.language import Language, columns_of, constants, title
+from polyrule.model.exports.language import Language, columns_of, constants, helpers, title
 from polyrule.model.exports.quoting import python_string
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -46,20 +46,6 @@ def _text(value):
         return None if value != value else repr(int(value)) if value == int(value) else repr(float(value))
     return str(value)
 """
-
-_READ_DATES = f'''
-
-def _date(value, part):
-    """Days since 1970-01-01 of a date or of a text such as 2021-03-05, or a part of the date."""
-    if value is None or value != value:
-        return float("nan") if part in ("", "year") else None
-    day = datetime.date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else value
-    if part == "weekday":
-        return {WEEKDAYS!r}[day.weekday()]
-    if part == "month":
-        return {MONTHS!r}[day.month - 1]
-    return float(day.year if part else datetime.date(day.year, day.month, day.day).toordinal() - 719163)
-'''
 
 _LIST_HELPERS = """
 
@@ -132,20 +118,19 @@ def _best(totals):
 def export(model: RuleList | RuleEnsemble) -> str:
     """Return the source of a module: ``predict(row)``, of an ensemble ``scores(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
-    dates = any(model.features[j].is_dated for j in used)
     if isinstance(model, RuleList):
         run, state, start = "_run", "y", f"[None] * {len(model.label_names)}"
-        sums, helpers, ending = "", _LIST_HELPERS, _LIST
+        sums, setting, ending = "", _LIST_HELPERS, _LIST
     else:
         run, state, start = "_sums", "s", repr(list(map(float, model.intercepts)))
-        sums, helpers, ending = "; scores(row) returns the sums behind it", "", _SCORES
+        sums, setting, ending = "; scores(row) returns the sums behind it", "", _SCORES
         ending += _SETS + _BEST[model.decision.kind] if model.decision.uses_sets else _CUTS
     lines = [
         _HEADER.format(title=title(model), sums=sums) + ("\nimport math\n" if "math." in ending else ""),
         _name_tuple("FEATURES", columns_of(model.features, used)),
         _name_tuple("LABELS", model.label_names),
         *(f"_{name} = {value!r}" for name, value in constants(model).items()),
-        ("\nimport datetime\n\n" + _READ + _READ_DATES if dates else _READ) + helpers,
+        _READ + helpers(model.features, used, "python") + setting,
         "",
         f"def {run}(row):",
         f"    {state} = {start}",
@@ -160,10 +145,10 @@ def export(model: RuleList | RuleEnsemble) -> str:
 
 def _read(feature: Feature) -> str:
     """Return the expression that reads a feature from a row."""
-    value = f"row[{python_string(feature.column)}]"
-    if feature.is_dated:
-        return f"_date({value}, {python_string(feature.part)})"
-    return f"{'_text' if feature.has_categories else '_number'}({value})"
+    cells = [f"row[{python_string(name)}]" for name in feature.sources]
+    if (derivation := derivation_of(feature)) is not None:
+        return derivation.code("python", *cells)
+    return f"{'_text' if feature.has_categories else '_number'}({cells[0]})"
 
 
 def _name_tuple(variable: str, names: Sequence[str]) -> str:

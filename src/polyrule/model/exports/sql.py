@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polyrule.data.dates import MONTHS, WEEKDAYS, format_date
+from polyrule.data.dates import format_date
+from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.model.conditions import accepted
@@ -75,33 +76,16 @@ def _select(columns: list[str], source: str) -> str:
 
 def _read(feature: Feature) -> str:
     """Return the expression that reads one feature from the table: a double, or text; a date is text, too."""
-    column = f"t.{sql_name(feature.column)}"
-    if feature.is_dated:
-        return _date(f"SUBSTR(CAST({column} AS TEXT), 1, 10)", feature.part)
+    cells = [f"t.{sql_name(name)}" for name in feature.sources]
+    if (derivation := derivation_of(feature)) is not None:
+        return derivation.code("sql", *cells)
+    column = cells[0]
     if not feature.has_categories:
         return f"NULLIF(CAST({column} AS DOUBLE PRECISION), 'NaN')"
     if feature.categories != _BOOLEAN:
         return f"CAST({column} AS TEXT)"
     cases = "WHEN 'true' THEN 'True' WHEN '1' THEN 'True' WHEN 'false' THEN 'False' WHEN '0' THEN 'False'"
     return f"CASE LOWER(CAST({column} AS TEXT)) {cases} END"
-
-
-def _date(day: str, part: str) -> str:
-    """Return a part of a date written as 2021-03-05; engines share no functions for dates, but these they do."""
-    if not part:
-        return day
-    year, month, number = (f"CAST(SUBSTR({day}, {a}, {n}) AS INTEGER)" for a, n in ((1, 4), (6, 2), (9, 2)))
-    if part == "year":
-        return f"CAST({year} AS DOUBLE PRECISION)"
-    if part == "month":
-        return f"CASE {month} {' '.join(f'WHEN {k} THEN {sql_string(name)}' for k, name in enumerate(MONTHS, 1))} END"
-    # Sakamoto's congruence: January and February count to the year before; % leaves whole numbers to divide.
-    shifts = " ".join(f"WHEN {k} THEN {shift}" for k, shift in enumerate((0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4), 1))
-    y = f"({year} - CASE WHEN {month} < 3 THEN 1 ELSE 0 END)"
-    leaps = f"({y} - {y} % 4) / 4 - ({y} - {y} % 100) / 100 + ({y} - {y} % 400) / 400"
-    place = f"CAST({y} + {leaps} + CASE {month} {shifts} END + {number} AS INTEGER) % 7"
-    names = " ".join(f"WHEN {k} THEN {sql_string(WEEKDAYS[k - 1])}" for k in range(7))  # 0 is Sunday
-    return f"CASE {place} {names} END"
 
 
 def _test(condition: InputCondition, features: Sequence[Feature]) -> str:

@@ -1,0 +1,1 @@
+"""Derived columns: features that are computed from columns that the user has."""

@@ -1,0 +1,179 @@
+"""Parts of dates: year, month and weekday of a column of days."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import floor
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from polyrule.data.dates import EPOCH, LAST_DAY
+from polyrule.data.derive.base import Derivation
+from polyrule.data.table import Feature
+from polyrule.errors import ModelError
+from polyrule.utils.arrays import Floats
+
+if TYPE_CHECKING:
+    from polyrule.data.documents import Node
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+DATE_PARTS = ("year", "month", "weekday")
+"""Features that are derived from each date."""
+
+_PYTHON = f'''
+
+import datetime
+
+
+def _date(value, part):
+    """Days since 1970-01-01 of a date or of a text such as 2021-03-05, or a part of the date."""
+    if value is None or value != value:
+        return float("nan") if part in ("", "year") else None
+    day = datetime.date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else value
+    if part == "weekday":
+        return {WEEKDAYS!r}[day.weekday()]
+    if part == "month":
+        return {MONTHS!r}[day.month - 1]
+    return float(day.year if part else datetime.date(day.year, day.month, day.day).toordinal() - 719163)
+'''
+
+_JAVASCRIPT = f"""\
+  // A text such as 2021-03-05, or a Date, of which the day in UTC counts.
+  const date = (value, part) => {{
+    if (value === null || value === undefined || value !== value) return part && part !== "year" ? null : NaN;
+    const day = new Date((value instanceof Date ? value.toISOString() : String(value).trim()).slice(0, 10));
+    if (part === "year") return day.getUTCFullYear();
+    if (part === "month") return {list(MONTHS)!r}[day.getUTCMonth()];
+    if (part === "weekday") return {list(WEEKDAYS)!r}[(day.getUTCDay() + 6) % 7];
+    return day.getTime() / 86400000;
+  }};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart(Derivation):
+    """Year, month or weekday of a date; of no part, the day itself.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column of dates.
+    part : {"", "year", "month", "weekday"}
+
+    Examples
+    --------
+    >>> DatePart("signup", "weekday").feature().name
+    'signup weekday'
+    >>> DatePart("signup", "weekday").values(np.array([18691.0, np.nan])).tolist()
+    [4.0, nan]
+    """
+
+    part: str = ""
+
+    KEY: ClassVar[str] = "part"
+    SOURCE: ClassVar[str] = "date"
+    HELPERS: ClassVar[Mapping[str, str]] = {"python": _PYTHON, "javascript": _JAVASCRIPT}
+    CHANGES_SOURCE: ClassVar[bool] = True
+
+    def feature(self) -> Feature:
+        """Return the feature ``column part``, or the date itself."""
+        if not self.part:
+            return Feature(self.column, "date")
+        name = f"{self.column} {self.part}"
+        if self.part == "month":
+            return Feature(name, "ordinal", MONTHS, self)
+        return Feature(name, "nominal", WEEKDAYS, self) if self.part == "weekday" else Feature(name, derived=self)
+
+    def values(self, *sources: Any) -> Floats:
+        """Return the year, the month (0 is January) or the weekday (0 is Monday) of days."""
+        return part_of(sources[0], self.part)
+
+    def to_json(self) -> str:
+        """Return the part; the name of the feature contains that of the column."""
+        return self.part
+
+    @classmethod
+    def from_json(cls, node: Node, name: str) -> Self:
+        """Return the part of the date after which the feature is named."""
+        part = node.choice(*DATE_PARTS)
+        return cls(name.removesuffix(f" {part}"), part)
+
+    def code(self, language: str, *cells: str) -> str:
+        """Return a call of the helper, or SQL that reads text such as 2021-03-05."""
+        if language == "sql":
+            return _sql(f"SUBSTR(CAST({cells[0]} AS TEXT), 1, 10)", self.part)
+        if language not in self.HELPERS:
+            raise ModelError(f"dates cannot be exported to {language}")
+        return f'{"_" if language == "python" else ""}date({cells[0]}, "{self.part}")'
+
+    def last_source(self, threshold: float) -> float | None:
+        """Return the last day up to a day, or of a year; months and weekdays recur."""
+        if self.part == "year":
+            return float(year_start(floor(threshold) + 1) - 1)
+        return None if self.part else float(floor(threshold))
+
+
+def date_features(name: str) -> tuple[Feature, ...]:
+    """Return the features of a column of dates: the date itself, its year, month and weekday.
+
+    >>> [feature.name for feature in date_features("on")]
+    ['on', 'on year', 'on month', 'on weekday']
+    """
+    return tuple(DatePart(name, part).feature() for part in ("", *DATE_PARTS))
+
+
+def part_of(days: Floats, part: str) -> Floats:
+    """Return the year, the month (0 is January) or the weekday (0 is Monday) of days; missing stays missing.
+
+    >>> part_of(np.array([18691.0, np.nan]), "weekday").tolist()
+    [4.0, nan]
+    """
+    if not part:
+        return days
+    known = ~np.isnan(days)
+    result = np.array(days, dtype=np.float64)
+    whole = days[known].astype(np.int64)
+    if part == "weekday":
+        result[known] = (whole + 3) % 7
+        return result
+    months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    result[known] = months // 12 + 1970 if part == "year" else months % 12
+    return result
+
+
+def year_start(year: float) -> int:
+    """Return the first day of a year; beyond the years that can be written, the first or last day of all.
+
+    >>> year_start(1971), year_start(10**6) == LAST_DAY + 1
+    (365, True)
+    """
+    if year > datetime.MAXYEAR:
+        return LAST_DAY + 1
+    return datetime.date(max(int(year), datetime.MINYEAR), 1, 1).toordinal() - EPOCH
+
+
+def _sql(day: str, part: str) -> str:
+    """Return a part of a date written as 2021-03-05, by the few functions that all engines have."""
+    if not part:
+        return day
+    year, month, number = (f"CAST(SUBSTR({day}, {a}, {n}) AS INTEGER)" for a, n in ((1, 4), (6, 2), (9, 2)))
+    if part == "year":
+        return f"CAST({year} AS DOUBLE PRECISION)"
+    if part == "month":
+        names = " ".join(f"WHEN {k} THEN '{name}'" for k, name in enumerate(MONTHS, 1))
+        return f"CASE {month} {names} END"
+    # Sakamoto's congruence: January and February count to the year before; % leaves whole numbers to divide.
+    shifts = " ".join(f"WHEN {k} THEN {shift}" for k, shift in enumerate((0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4), 1))
+    y = f"({year} - CASE WHEN {month} < 3 THEN 1 ELSE 0 END)"
+    leaps = f"({y} - {y} % 4) / 4 - ({y} - {y} % 100) / 100 + ({y} - {y} % 400) / 400"
+    place = f"CAST({y} + {leaps} + CASE {month} {shifts} END + {number} AS INTEGER) % 7"
+    names = " ".join(f"WHEN {k} THEN '{WEEKDAYS[k - 1]}'" for k in range(7))  # 0 is Sunday
+    return f"CASE {place} {names} END"

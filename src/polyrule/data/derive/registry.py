@@ -1,0 +1,19 @@
+"""All derivations, by which stored features are read."""
+
+from __future__ import annotations
+
+from polyrule.data.derive.base import Derivation
+from polyrule.data.derive.dates import DatePart
+from polyrule.data.table import Feature
+
+DERIVATIONS: tuple[type[Derivation], ...] = (DatePart,)
+"""Each has a different `KEY`."""
+
+
+def derivation_of(feature: Feature) -> Derivation | None:
+    """Return how a feature is computed from its source; of a date, the derivation of no part.
+
+    >>> derivation_of(Feature("on", "date"))
+    DatePart(column='on', part='')
+    """
+    return DatePart(feature.name) if feature.kind == "date" else feature.derived

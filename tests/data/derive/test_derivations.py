@@ -1,0 +1,117 @@
+"""Each derivation is stored, computed and exported as its `values` define it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from polyrule.data import Feature, Table
+from polyrule.data.dates import day_of, format_date
+from polyrule.data.derive.base import Derivation
+from polyrule.data.derive.columns import add_derived, derive, source_features
+from polyrule.data.derive.dates import DATE_PARTS, DatePart, date_features
+from polyrule.data.derive.registry import DERIVATIONS, derivation_of
+from polyrule.data.documents import Node, feature_record, read_feature
+from polyrule.errors import DataError, ModelError
+
+# One example per derivation, with cells of its source as people write them; a new class needs a row.
+TEXTS = ["2021-03-05", "1900-02-28", None, "2000-12-31", "0001-01-01", "9999-12-31"]
+EXAMPLES = [
+    (DatePart("on day", part), TEXTS, [np.nan if t is None else day_of(t) for t in TEXTS]) for part in DATE_PARTS
+]
+EACH = pytest.mark.parametrize(("derivation", "cells", "source"), EXAMPLES)
+
+
+def as_texts(feature: Feature, values: np.ndarray) -> list[object]:
+    return [None if np.isnan(v) else feature.categories[int(v)] if feature.has_categories else v for v in values]
+
+
+def test_there_is_an_example_of_every_derivation():
+    assert {type(derivation) for derivation, _, _ in EXAMPLES} == set(DERIVATIONS)
+    assert len({kind.KEY for kind in DERIVATIONS}) == len(DERIVATIONS)
+
+
+@EACH
+def test_a_stored_feature_is_read_again(derivation, cells, source):
+    feature = derivation.feature()
+    record = json.loads(json.dumps(feature_record(feature)))
+    assert read_feature(Node(record, "model.json")) == feature
+    assert read_feature(Node(record, "model.json")).derived == derivation == derivation_of(feature)
+    assert feature.column == derivation.column == derivation.sources[0]
+
+
+@EACH
+def test_a_table_is_completed_from_its_sources(derivation, cells, source):
+    feature = derivation.feature()
+    sources = source_features((feature,))
+    table = derive(Table.from_array(np.array([source]).T, tuple(sources.values())), (feature,))
+    assert np.array_equal(table.column(0), derivation.values(np.array(source)), equal_nan=True)
+    assert len(type(derivation).columns([derivation, derivation], np.array(source))) == 2
+
+
+@EACH
+def test_python(derivation, cells, source):
+    namespace: dict[str, object] = {}
+    exec(derivation.HELPERS["python"], namespace)
+    expected = as_texts(derivation.feature(), derivation.values(np.array(source)))
+    results = [eval(derivation.code("python", repr(cell)), namespace) for cell in cells]
+    assert [None if one != one else one for one in results] == expected
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@EACH
+def test_javascript(derivation, cells, source):
+    expected = as_texts(derivation.feature(), derivation.values(np.array(source)))
+    calls = ", ".join(derivation.code("javascript", json.dumps(cell)) for cell in cells)
+    script = f"{derivation.HELPERS['javascript']}\nconsole.log(JSON.stringify([{calls}]));"
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == expected
+
+
+@pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
+@EACH
+def test_sql(derivation, cells, source, engine):
+    connection = pytest.importorskip(engine).connect(":memory:")
+    connection.execute('CREATE TABLE data (n INTEGER, "on day" VARCHAR)')
+    connection.executemany("INSERT INTO data VALUES (?, ?)", list(enumerate(cells)))
+    value = derivation.code("sql", 'd."on day"')
+    rows = connection.execute(f"SELECT {value} FROM data AS d ORDER BY n").fetchall()
+    assert [value for (value,) in rows] == as_texts(derivation.feature(), derivation.values(np.array(source)))
+    connection.close()
+
+
+@EACH
+def test_the_last_source_of_a_threshold(derivation, cells, source):
+    known = np.array([value for value in source if not np.isnan(value)])
+    for threshold in (1899.5, 1900.0, 2000.0, 2020.5):
+        last = derivation.last_source(threshold)
+        if last is not None:
+            assert np.array_equal(known <= last, derivation.values(known) <= threshold)
+    assert (derivation.last_source(0.5) is not None) == (derivation.part == "year")
+
+
+def test_other_languages_are_refused():
+    with pytest.raises(ModelError, match="dates cannot be exported to cobol"):
+        DatePart("on", "year").code("cobol", "x")
+    with pytest.raises(ModelError, match="derived from 'plot' cannot be exported to sql"):
+        Derivation("plot").code("sql", "x")
+
+
+def test_parts_follow_their_date_and_names_do_not_collide():
+    table = Table.from_array([[18691.0, 1.0]], (Feature("on", "date"), Feature("size")))
+    assert add_derived(table).features == (*date_features("on"), Feature("size"))
+    clash = Table.from_array([[18691.0, 1.0]], (Feature("on", "date"), Feature("on year")))
+    with pytest.raises(DataError, match="its year is called 'on year', as another column is"):
+        add_derived(clash)
+
+
+def test_every_day_has_the_parts_that_python_gives_it():
+    days = np.arange(-800.0, 20000.0, 37.0)
+    dates = [datetime.date.fromisoformat(format_date(day)) for day in days]
+    expected = [[d.year for d in dates], [d.month - 1 for d in dates], [d.weekday() for d in dates]]
+    assert [DatePart("on", part).values(days).tolist() for part in DATE_PARTS] == expected
