@@ -84,10 +84,10 @@ def test_a_measure_for_which_true_wins(tmp_path):
 def test_identifiers(tmp_path):
     X, Y = table()
     X = X.assign(name=[f"n{k}" for k in range(len(X))])
-    words = "DataWarning: column 'name' has a value of its own for most examples, like an identifier"
+    words = "DataWarning: column 'name' has a distinct value in most rows, like an identifier, and is left out; keep"
     assert words in said(lambda: RuleListClassifier().fit(X, Y))
     told = train(tmp_path, labelled(X, Y), *LABELS)
-    assert told.count("like an identifier; rules on it will not generalise, so leave it out") == 1
+    assert told.count("like an identifier, and is left out; --keep-columns 'name' keeps it") == 1
 
 
 def test_an_identifier_that_no_rule_may_test(tmp_path):
@@ -102,7 +102,7 @@ def test_an_identifier_that_no_rule_may_test(tmp_path):
 def test_running_text_is_no_identifier(tmp_path):
     X, Y = table()
     X = X.assign(note=[f"the machine stopped {k} times in a row" for k in range(len(X))])
-    words = "'note' has a value of its own for most examples, like running text; make columns of its words, or leave it"
+    words = "'note' has a distinct value in most rows, like running text, and is left out"
     assert f"DataWarning: column {words}" in said(lambda: RuleListClassifier().fit(X, Y))
     assert words in train(tmp_path, labelled(X, Y), *LABELS)
 

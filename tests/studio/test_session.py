@@ -73,7 +73,7 @@ def test_findings_are_about_what_a_person_wrote_and_has_not_said_yet(tmp_path):
             "column 'time' holds times of day, which are not used: rules see the day, year, month and weekday"
         ]
     session.prepare({"labels": ["sick"]})
-    assert any("'id' has a value of its own" in text for text in session.state()["findings"])
+    assert any("'id' has a distinct value in most rows" in text for text in session.state()["findings"])
     assert not any("year" in text for text in session.state()["findings"])
 
 

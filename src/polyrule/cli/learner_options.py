@@ -63,7 +63,7 @@ _SECTIONS = (
 
 # Parameters that have another name, or no place, on the command line.
 _RENAMED = {"n_jobs": "threads", "cv": "inner_folds"}
-_LEFT_OUT = ("callback", "random_state", "verbose", "features", "forbid", "monotone")
+_LEFT_OUT = ("callback", "random_state", "verbose", "features", "forbid", "monotone", "keep_columns")
 
 # Where a docstring describes several parameters at once, or speaks of Python objects.
 _TEXTS = {
@@ -122,6 +122,10 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "forbid": ("NAME", "A feature that no rule may test; may be repeated. Ensembles, too."),
         "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated. Ensembles, too."),
     }
+    keep = "Columns to learn from although they identify rows, such as numbers of patients; may be repeated."
+    _attach(
+        function, Option(["--keep-columns"], multiple=True, metavar="SPEC", help=keep, section=_SECTIONS[0])
+    )
     for name, (metavar, text) in reversed(texts.items()):
         _attach(function, Option([f"--{name}"], multiple=True, metavar=metavar, help=text, section=section))
     return function
@@ -151,6 +155,8 @@ def make_learner(ctx: click.Context, learner: str, callback: Any, preset: str | 
     names = set().union(*available().values())
     given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
     given |= _limits(ctx, accepted)
+    if ctx.params.get("keep_columns"):
+        given["keep_columns"] = ",".join(ctx.params["keep_columns"])
     if "random_state" in accepted:
         given["random_state"] = ctx.params["seed"]
     for name in sorted(names - set(_LEFT_OUT)):

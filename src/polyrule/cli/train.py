@@ -128,8 +128,12 @@ def train(
     if not isinstance(dataset, Store):
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
         found = dataset.describe(test).findings
-        forbidden = set(ctx.params["forbid"])  # no rule tests them, so nothing need be said about them
-        findings = [str(finding) for finding in found if not finding.names or not forbidden.issuperset(finding.names)]
+        passed = {*ctx.params["forbid"], *",".join(ctx.params["keep_columns"]).split(",")}  # decided, so not mentioned
+        findings = [
+            str(finding).replace("keep_columns=", "--keep-columns ")
+            for finding in found
+            if not finding.names or not passed.issuperset(finding.names)
+        ]
     if certify:
         model = _certified(model, dataset)
     if output is not None:

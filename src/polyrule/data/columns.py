@@ -219,6 +219,8 @@ def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
 
 
 def _encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None) -> Floats:
+    if feature.is_nominal and not feature.categories:  # a column that was left out when the model was fitted
+        return np.full(len(values), np.nan)
     check_finite(values, feature.name)
     known = Categories(feature.categories) if feature.has_categories else None
     if feature.source_kind == "date" and not np.isnan(values).all():
@@ -235,7 +237,7 @@ def _codes(
     known: Categories, values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
 ) -> Floats:
     codes, lost = known.encode(values)
-    if unseen is not None:
+    if unseen is not None and feature.categories:
         unseen.add(feature.name, [values[row] for row in lost])
     return codes
 
@@ -248,7 +250,7 @@ def recode(values: Floats, old: Feature, new: Feature, unseen: UnseenCategories 
     codes = np.array([position.get(category, np.nan) for category in old.categories] + [np.nan], dtype=np.float64)
     where = np.where(np.isnan(values), len(old.categories), values).astype(np.int64)
     recoded: Floats = codes[where]
-    if unseen is not None:
+    if unseen is not None and new.categories:
         lost = where[np.isnan(recoded) & ~np.isnan(values)]
         unseen.add(new.name, [old.categories[code] for code in lost])
     return recoded

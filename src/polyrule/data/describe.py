@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.columns import listing, recode
+from polyrule.data.identifiers import find_identifiers, identifier_messages
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.results import make_frame
 from polyrule.data.table import Feature, Table
@@ -31,9 +31,6 @@ FindingKind = Literal[
     "duplicate examples",
     "test examples in train",
 ]
-IDENTIFIER_SHARE = 0.5
-IDENTIFIER_LEAST = 20
-RUNNING_WORDS = 5
 MISSING_SHARE = 0.5
 COINCIDENCE_LEAST = 10
 """Agreement on fewer examples than this is taken for chance."""
@@ -191,8 +188,6 @@ class _Column:
         self.missing = int(np.isnan(stored).sum())
         distinct = np.unique(stored[~np.isnan(stored)])
         self.distinct = len(distinct) + (1 if omitted and 0 not in distinct else 0)
-        self.known = rows - self.missing
-        self.whole = bool(np.all(distinct == np.floor(distinct)))
         self.is_label = False
         if labels and not self.missing and np.isin(distinct, (0, 1)).all():
             ones = np.flatnonzero(stored == 1)
@@ -202,7 +197,6 @@ class _Column:
 
 def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
     rows = len(data)
-    like_identifiers: list[Feature] = []
     constant, mostly_missing, labels = [], [], []
     for feature, column in zip(data.features, columns, strict=True):
         if column.is_label:
@@ -213,10 +207,6 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
             mostly_missing.append(feature.name)
         if rows > 1 and column.distinct <= 1:
             constant.append(feature.name)
-        elif column.known >= IDENTIFIER_LEAST:
-            share = column.distinct / column.known
-            if (feature.is_nominal and share > IDENTIFIER_SHARE) or (column.whole and share == 1):
-                like_identifiers.append(feature)
     found: list[tuple[FindingKind, list[str], str, str]] = [
         ("constant feature", constant, "{} never changes", "{} never change"),
         (
@@ -232,44 +222,9 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
             "{} are the same as a label in every example",
         ),
     ]
-    return [*about_identifiers(like_identifiers), *(finding for told in found for finding in _about(*told))]
-
-
-def about_identifiers(features: Iterable[Feature]) -> list[Finding]:
-    """Say of features with a value of their own for most examples what to do with them.
-
-    Examples
-    --------
-    >>> note = Feature("note", "nominal", ("the app does not start", "a refund, please, for two of them"))
-    >>> for finding in about_identifiers([Feature("number"), note]):
-    ...     print(str(finding).partition("; ")[0])
-    'number' has a value of its own for most examples, like an identifier
-    'note' has a value of its own for most examples, like running text
-    """
-    texts: list[str] = []
-    others: list[str] = []
-    for feature in features:
-        (texts if _is_running_text(feature) else others).append(feature.name)
-    kind: FindingKind = "identifier-like feature"
-    return _about(
-        kind,
-        others,
-        "{} has a value of its own for most examples, like an identifier; rules on it will not generalise, so leave it "
-        "out",
-        "{} have a value of their own for most examples, like identifiers; rules on them will not generalise, so leave "
-        "them out",
-    ) + _about(
-        kind,
-        texts,
-        "{} has a value of its own for most examples, like running text; make columns of its words, or leave it out",
-        "{} have a value of their own for most examples, like running text; make columns of their words, or leave them "
-        "out",
-    )
-
-
-def _is_running_text(feature: Feature) -> bool:
-    """Whether categories have more words than names and addresses have, on average."""
-    return sum(len(text.split()) for text in feature.categories) >= RUNNING_WORDS * max(1, len(feature.categories))
+    identifiers = [data.features[j] for j in find_identifiers(data.X)]
+    left_out = [Finding("identifier-like feature", *told) for told in identifier_messages(identifiers)]
+    return [*left_out, *(finding for told in found for finding in _about(*told))]
 
 
 def _about(kind: FindingKind, names: list[str], one: str, many: str) -> list[Finding]:

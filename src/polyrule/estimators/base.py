@@ -21,12 +21,14 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
 from polyrule.data.frames import column_names, is_frame, open_frame, renamed, split_labels, without_columns
+from polyrule.data.labelspec import some_columns
+from polyrule.data.preparation import prepare
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.estimators.fitted import FittedRules
 from polyrule.learning.constraints import listed_names
-from polyrule.learning.messages import telling, warn_about_identifiers, warn_about_model
+from polyrule.learning.messages import telling, warn_about_model
 from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
 from polyrule.model.bodies import check_table
@@ -51,7 +53,8 @@ _NOT_STORED = ("callback", "verbose")
 class TrainingData(Training):
     """What a fit learns from: examples of positive weight only, weights as integers times `scale`.
 
-    `kept` tells which of the given examples these are, None for all. `seen` are the fitted attributes that describe the
+    `kept` tells which of the given examples these are, None for all. `raw` is the table as it was before columns were
+    left out, if some were: the fingerprint is that of the data. `seen` are the fitted attributes that describe the
     columns of X, and `label_columns` those of X that were the labels: a fit sets nothing on its estimator before it is
     done, so that one may be fitted by several threads.
     """
@@ -60,6 +63,7 @@ class TrainingData(Training):
     seen: dict[str, Any]
     kept: Bools | None = None
     label_columns: tuple[str, ...] = ()
+    raw: Table | None = None
 
 
 class RuleEstimator(FittedRules):
@@ -72,6 +76,7 @@ class RuleEstimator(FittedRules):
     max_samples: int | None = None
     device: str
     verbose: bool
+    keep_columns: Any
     stopped_reason_: str
 
     def _check(self) -> None:
@@ -158,20 +163,35 @@ class RuleEstimator(FittedRules):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
             X, y = X.X, X.Y if y is None else y
-        table, seen = read_training_features(self, X, feature_names)
+        raw, seen = read_training_features(self, X, feature_names)
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         target = read_target(y, label_names)
         truth = target.truth
-        if truth.shape[0] != len(table):
-            raise DataError(f"X has {len(table)} examples but y has {truth.shape[0]}: inconsistent numbers of samples")
-        weights, scale = integer_weights(sample_weight, len(table))
+        if truth.shape[0] != len(raw):
+            raise DataError(f"X has {len(raw)} examples but y has {truth.shape[0]}: inconsistent numbers of samples")
+        weights, scale = integer_weights(sample_weight, len(raw))
         kept: Any = weights > 0
         if kept.all():
             kept = None
         else:
-            table, truth, weights = table[kept], truth[kept], weights[kept]
-        return TrainingData(table, truth, weights, target.names, scale, target, seen, kept, label_columns)
+            raw, truth, weights = raw[kept], truth[kept], weights[kept]
+        table = prepare(raw, keep=self._named_columns(raw), forbidden=self._forbidden())
+        before = None if table is raw else raw
+        return TrainingData(table, truth, weights, target.names, scale, target, seen, kept, label_columns, before)
+
+    def _named_columns(self, table: Table) -> set[str]:
+        """Return the names of columns that stay even if they identify rows, because a parameter names them."""
+        names = table.feature_names
+        named = {names[j] for j in some_columns(listed(self.keep_columns), names, "keep_columns")}
+        features, monotone = getattr(self, "features", None), getattr(self, "monotone", None)
+        for allowed in features.values() if isinstance(features, Mapping) else ():
+            named |= {name for name in listed(allowed) if isinstance(name, str)} if isinstance(allowed, list) else set()
+        return named | (set(map(str, monotone)) if isinstance(monotone, Mapping) else set())
+
+    def _forbidden(self) -> set[str]:
+        forbidden = listed(getattr(self, "forbid", None))
+        return set(listed_names(forbidden, "forbid") if forbidden else ())
 
     def _keep(self, training: TrainingData, model: Any, reason: str, info: dict[str, Any], **learned: Any) -> Any:
         """Set the fitted attributes, all at once: those that follow from the data, and what was learned.
@@ -308,7 +328,8 @@ def pass_on_interrupt(reason: str, model: Any) -> None:
 def _fingerprint(training: TrainingData) -> str:
     if isinstance(training.table, Packed):
         return f"store:{getattr(training.table, 'fingerprint', 'in memory')}"
-    return fingerprint(training.table, training.truth, training.weights)
+    table = training.table if training.raw is None else training.raw
+    return fingerprint(table, training.truth, training.weights)
 
 
 def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature_names: Any = None) -> TrainingData:
@@ -434,9 +455,6 @@ class RuleClassifier(RuleEstimator):
         return self._fit(training, self._counting(), start)
 
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
-        if isinstance(training.table, Table):
-            forbidden = listed(getattr(self, "forbid", None))
-            warn_about_identifiers(training.table, listed_names(forbidden, "forbid") if forbidden else ())
         with self._on_device():
             model, reason = self._learn(packed_training(training, counting), counting, start)
         model = self._keep(training, model, reason, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleClassifier, TrainingData
 from polyrule.kernels.engine import GrowOptions
@@ -23,7 +25,8 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by; see `RuleListClassifier`.
-    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose
+    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose,
+    keep_columns
         As in `RuleListClassifier`.
 
     Attributes
@@ -57,6 +60,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         refine: bool = False,
         device: str = "cpu",
         verbose: bool = False,
+        keep_columns: Any = (),
     ) -> None:
         self.measure = measure
         self.beam_width = beam_width
@@ -70,6 +74,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self.refine = refine
         self.device = device
         self.verbose = verbose
+        self.keep_columns = keep_columns
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None

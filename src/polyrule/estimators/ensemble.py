@@ -125,6 +125,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         Where gains and weights are computed, on a processor or a GPU; the model does not depend on it.
     verbose : bool
         Write a line on progress to standard error, at most one a second.
+    keep_columns : list of str, or a pattern such as ``"*_id"``
+        Columns that rules may test although they identify rows: text, keys and counters whose values are nearly all
+        distinct are left out otherwise, with a warning.
 
     Attributes
     ----------
@@ -191,6 +194,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         verbose: bool = False,
         max_samples: int | None = 200_000,
         device: str = "cpu",
+        keep_columns: Any = (),
     ) -> None:
         self.max_rules = max_rules
         self.max_conditions = max_conditions
@@ -219,6 +223,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.verbose = verbose
         self.max_samples = max_samples
         self.device = device
+        self.keep_columns = keep_columns
 
     def _check(self) -> None:
         super()._check()

@@ -131,6 +131,9 @@ class RuleListClassifier(RuleClassifier):
         (``prune=None``) always do.
     verbose : bool
         Write a line on progress to standard error, at most one a second.
+    keep_columns : list of str, or a pattern such as ``"*_id"``
+        Columns that rules may test although they identify rows: text, keys and counters whose values are nearly all
+        distinct are left out otherwise, with a warning.
 
     Attributes
     ----------
@@ -201,6 +204,7 @@ class RuleListClassifier(RuleClassifier):
         min_precision: float = 0,
         max_samples: int | None = 50_000,
         effort: int | None = None,
+        keep_columns: Any = (),
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -238,6 +242,7 @@ class RuleListClassifier(RuleClassifier):
         self.min_precision = min_precision
         self.max_samples = max_samples
         self.effort = effort
+        self.keep_columns = keep_columns
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.columns import listing
-from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE, about_identifiers
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
@@ -95,21 +94,6 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
         f"{'it' if len(never) == 1 else 'each of them'}; more or longer rules may predict "
         f"{'it' if len(never) == 1 else 'them'} (a smaller simplicity, more conditions)"
     )
-
-
-def warn_about_identifiers(table: Table, forbidden: Collection[str]) -> None:
-    """Warn of nominal columns in which most examples have a value of their own, and that rules may test."""
-    found = []
-    for number in np.flatnonzero(table.category_counts > IDENTIFIER_SHARE * IDENTIFIER_LEAST).tolist():
-        feature = table.features[number]
-        if feature.is_nominal and feature.name not in forbidden:
-            column = table.column(int(number))
-            known = column[~np.isnan(column)]
-            if len(known) >= IDENTIFIER_LEAST and len(np.unique(known)) > IDENTIFIER_SHARE * len(known):
-                found.append(feature)
-    for finding in about_identifiers(found) if found else ():
-        columns = "column" if len(finding.names) == 1 else "columns"
-        warnings.warn(f"{columns} {finding}", DataWarning, stacklevel=depth_of_caller())
 
 
 def warn_about_time(objective: Objective, table: Table, truth: Any, weights: Ints) -> None:

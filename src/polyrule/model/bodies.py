@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.sparse import stored_cells
+from polyrule.data.identifiers import is_left_out
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
@@ -265,6 +266,8 @@ def check_table(model: Any, table: Table) -> None:
             f"the model knows {expected} feature(s) but the data has {given} column(s); give it the same ones"
         )
     for number, (mine, other) in enumerate(zip(model.features, table.features, strict=True)):
+        if mine.name == other.name and is_left_out(mine):
+            continue
         if mine.name != other.name:
             raise ModelError(
                 f"column {number} is named {other.name!r} but the model calls it {mine.name!r}; to_table(X,"

@@ -32,6 +32,7 @@ class Part:
     title: str  # what the page calls them
     data: Dataset  # with the features and labels of the models
     unseen: bool = False  # whether no model was learned from these examples
+    raw: Table | None = None  # the features as they were read, if the models left some of them out
 
     def __len__(self) -> int:
         return len(self.data)
@@ -65,7 +66,8 @@ class Part:
     def fingerprints(self) -> set[str]:
         """Names of these examples as learners record them: without weights, and with those of one."""
         ones = np.ones(len(self), dtype=np.int64)
-        return {fingerprint(self.table, self.truth), fingerprint(self.table, self.truth, ones)}
+        table = self.table if self.raw is None else self.raw
+        return {fingerprint(table, self.truth), fingerprint(table, self.truth, ones)}
 
     @property
     def answers(self) -> LabelMatrix:
@@ -200,4 +202,5 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
     if data.label_names != model.label_names:
         truth = arrange_labels(truth, data.label_names, model.label_names).check(data.name, "which is left out").Y
     X = to_table(data.X, model.features)
-    return Part(key, title, replace(data, X=X, Y=dense_labels(truth), label_names=model.label_names))
+    part = replace(data, X=X, Y=dense_labels(truth), label_names=model.label_names)
+    return Part(key, title, part, raw=None if X is data.X else data.X)

@@ -184,6 +184,8 @@ class Encoder:
         return days
 
     def _codes(self, cells: Any, place: Place) -> Floats:
+        if self.frozen and self.unseen is not None and not self._known.codes:
+            return np.full(len(cells), np.nan)  # a column that was left out when the model was fitted
         codes, lost = self._known.encode(cells)
         for row in lost:
             if isinstance(cells[row], (list, dict)):
