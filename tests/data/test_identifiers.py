@@ -38,7 +38,7 @@ def test_values_tell_identifiers(case):
 
 
 @pytest.mark.parametrize(
-    "name, expected", [("patient_id", True), ("orderNumber", True), ("Unnamed: 0", True), ("income", False)]
+    ("name", "expected"), [("patient_id", True), ("orderNumber", True), ("Unnamed: 0", True), ("income", False)]
 )
 def test_names_of_keys_tell_whole_numbers(name, expected):
     incomes = np.random.default_rng(2).permutation(10**6)[:N] * 7919.0

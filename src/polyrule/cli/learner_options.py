@@ -123,9 +123,7 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated. Ensembles, too."),
     }
     keep = "Columns to learn from although they identify rows, such as numbers of patients; may be repeated."
-    _attach(
-        function, Option(["--keep-columns"], multiple=True, metavar="SPEC", help=keep, section=_SECTIONS[0])
-    )
+    _attach(function, Option(["--keep-columns"], multiple=True, metavar="SPEC", help=keep, section=_SECTIONS[0]))
     for name, (metavar, text) in reversed(texts.items()):
         _attach(function, Option([f"--{name}"], multiple=True, metavar=metavar, help=text, section=section))
     return function

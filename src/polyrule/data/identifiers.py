@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.data.columns import listing
 from polyrule.data.table import Feature, Table
+from polyrule.utils.arrays import Floats
 
 MIN_ROWS = 20
 """A column with fewer known values is never an identifier."""
+_MIN_NUMBERS = 100
+"""A column of numbers without the name of a key needs this many known values: few ages may well all differ."""
 MIN_DISTINCT_SHARE = 0.5
 """Of the known values of a column of text."""
 _MIN_WORDS = 5
@@ -36,7 +38,7 @@ def find_identifiers(table: Table, keep: Collection[str] = ()) -> tuple[int, ...
 
     Examples
     --------
-    >>> table = Table.from_array([[1000.0 + j, j / 7] for j in range(30)], [Feature("patient"), Feature("dose")])
+    >>> table = Table.from_array([[1000.0 + j, j / 7] for j in range(100)], [Feature("patient"), Feature("dose")])
     >>> find_identifiers(table), find_identifiers(table, keep=["patient"])
     ((0,), ())
     """
@@ -62,19 +64,18 @@ def _is_identifier(table: Table, j: int) -> bool:
         return False
     column = table.column(j)
     has_key_name = is_key_name(feature.name)
-    if not _may_identify(column[:_SAMPLE_ROWS], has_key_name):  # sorting all rows takes longer
-        return False
-    return _may_identify(column, has_key_name)
+    # Sorting all rows takes longer than looking at the first ones.
+    return _may_identify(column[:_SAMPLE_ROWS], has_key_name) and _may_identify(column, has_key_name)
 
 
 def _may_identify(column: Floats, has_key_name: bool) -> bool:
     values = column[~np.isnan(column)]
-    if len(values) < min(MIN_ROWS, len(column)) or not np.all(values == np.floor(values)):
+    if len(values) < MIN_ROWS or not np.all(values == np.floor(values)):
         return False
     distinct = np.unique(values)
     if has_key_name:
         return len(distinct) > MIN_DISTINCT_SHARE * len(values)
-    if len(distinct) < len(values):
+    if len(distinct) < max(len(values), _MIN_NUMBERS):
         return False
     low, high = distinct[0], distinct[-1]
     # By the birthday problem, random draws from fewer than n**2 numbers would hardly all differ.

@@ -7,7 +7,8 @@ from collections.abc import Collection
 
 from polyrule.data.identifiers import find_identifiers, identifier_messages, without_values
 from polyrule.data.table import Table
-from polyrule.errors import DataWarning, depth_of_caller
+from polyrule.errors import DataWarning
+from polyrule.utils.messages import depth_of_caller
 
 
 def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str] = ()) -> Table:
@@ -25,7 +26,7 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     Examples
     --------
     >>> from polyrule.data.table import Feature
-    >>> table = Table.from_array([[1000.0 + j] for j in range(30)], [Feature("patient")])
+    >>> table = Table.from_array([[1000.0 + j] for j in range(100)], [Feature("patient")])
     >>> prepare(table, keep=["patient"]) is table
     True
     """

@@ -176,14 +176,17 @@ class RuleEstimator(FittedRules):
             kept = None
         else:
             raw, truth, weights = raw[kept], truth[kept], weights[kept]
-        table = prepare(raw, keep=self._named_columns(raw), forbidden=self._forbidden())
+        table = raw
+        if "feature_names_in_" in seen:  # the columns of an array are what the caller made them
+            table = prepare(raw, keep=self._named_columns(raw), forbidden=self._forbidden())
         before = None if table is raw else raw
         return TrainingData(table, truth, weights, target.names, scale, target, seen, kept, label_columns, before)
 
     def _named_columns(self, table: Table) -> set[str]:
         """Return the names of columns that stay even if they identify rows, because a parameter names them."""
         names = table.feature_names
-        named = {names[j] for j in some_columns(listed(self.keep_columns), names, "keep_columns")}
+        kept = listed(self.keep_columns)
+        named = {names[j] for j in some_columns(kept, names, "keep_columns")} if kept else set()
         features, monotone = getattr(self, "features", None), getattr(self, "monotone", None)
         for allowed in features.values() if isinstance(features, Mapping) else ():
             named |= {name for name in listed(allowed) if isinstance(name, str)} if isinstance(allowed, list) else set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from polyrule.data.columns import listing
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
-from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
+from polyrule.errors import MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
 from polyrule.heads import World, best_head
 from polyrule.heads.no_condition import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy

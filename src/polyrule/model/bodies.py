@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.data.sparse import stored_cells
 from polyrule.data.identifiers import is_left_out
+from polyrule.data.sparse import stored_cells
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
