@@ -53,7 +53,7 @@ def find_identifiers(table: Table, keep: Collection[str] = ()) -> tuple[int, ...
 
 def _is_identifier(table: Table, j: int) -> bool:
     feature = table.features[j]
-    if feature.is_dated or feature.kind == "ordinal":
+    if feature.source_kind == "date" or feature.kind == "ordinal":
         return False
     if feature.is_nominal:
         if len(feature.categories) <= MIN_DISTINCT_SHARE * MIN_ROWS:
@@ -133,7 +133,7 @@ def is_left_out(feature: Feature) -> bool:
     >>> is_left_out(Feature("id", "nominal")), is_left_out(Feature("id"))
     (True, False)
     """
-    return feature.kind == "nominal" and not feature.categories and not feature.part
+    return feature.kind == "nominal" and not feature.categories and feature.derived is None
 
 
 def identifier_messages(features: Sequence[Feature]) -> Iterator[tuple[str, tuple[str, ...]]]:
