@@ -110,8 +110,8 @@ def run_model(raw: bytes) -> str:
 
 def use_model(model: Any, mark: int) -> None:
     """Do with a loaded model what a program would; every step may refuse it, none may break."""
-    from polyrule.learning.verify import verify
     from polyrule.model.files import dumps, loads
+    from polyrule.verification import verify
 
     attempt(lambda: str(model))
     attempt(lambda: model.statistics())

@@ -25,7 +25,6 @@ THROUGH = {
     "evaluation/test_cli_experiment.py": "cli/experiment",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
     "kernels/test_ruling_out.py": "kernels/judge",
-    "learning/test_verify.py": "learning/relearn learning/verify_pruned",
     "measures/test_proofs.py": "measures/proofs/normal_form",
     "model/exports/test_languages.py": "model/exports/c model/exports/javascript model/exports/language"
     " model/exports/python model/exports/sql",
@@ -40,6 +39,8 @@ THROUGH = {
     "studio/test_command.py": "cli/studio",
     "studio/test_server.py": "studio/jobs studio/intake studio/queries",
     "studio/test_session.py": "studio/comparing studio/script",
+    "verification/test_rule_list.py": "verification/inputs verification/refit verification/replay"
+    " verification/selection",
 }
 
 

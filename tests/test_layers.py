@@ -50,16 +50,12 @@ OLD_NAMES = {
     "bins": "binning",
     "bins.tests": "conditions",
     "cluster": "dask",
-    "ensemble.verify": "verification",
     "errors": "utils",  # stays: a public module
     "kernels": "search",
     "learning": "selection",
     "learning.constraints": "covering",
     "learning.messages": "covering",
-    "learning.relearn": "verification",
     "learning.separate": "covering",
-    "learning.verify": "verification",
-    "learning.verify_pruned": "verification",
     "model.bodies": "conditions",
     "model.checks": "conditions",
     "model.conditions": "conditions",
@@ -218,7 +214,7 @@ def test_the_late_functions_exist(name: str) -> None:
 
 def test_the_late_functions_are_those_that_methods_promise() -> None:
     promises = {"export", "plot", "refit", "report", "studio", "tune_decision", "verify"}
-    assert LATE.keys() == promises | {"verify_ensemble"}  # one verification for both is to come
+    assert LATE.keys() == promises
 
 
 def test_the_check_sees_every_way_to_import() -> None:

@@ -85,7 +85,6 @@ def test_files_are_found_in_a_table() -> None:
 
 # Imports inside functions hide cycles. What is left outside the command line, where help must come at once:
 LOCAL_IMPORTS = {
-    ("learning/relearn.py", "polyrule.estimators.from_model"): "a check learns the model again, as a user would",
     ("measures/base.py", "polyrule.measures.properties"): "a measure is asked for proofs, which speak of measures",
     ("measures/expression.py", "polyrule.measures.proofs.normal_form"): "an expression is asked for a proof, likewise",
     ("model/rule.py", "polyrule.model.printing"): "a rule shows itself in a notebook, and printing is about rules",

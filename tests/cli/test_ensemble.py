@@ -79,7 +79,7 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
     assert checked.exit_code == 3
     assert checked.stdout.startswith("NOT CHECKED: that learning finds this model, because it was changed by hand")
     assert "best ones" in checked.stdout
-    assert ok("verify", weighted, songs, *READING).startswith("learned anew: everything is as the model says")
+    assert ok("verify", weighted, songs, *READING).endswith("learned anew: everything is as the model says\n")
     decided = tmp_path / "decided.json"
     said = ok("edit", "decide", weighted, songs, *READING, "--decision", "expected-f1", "-o", decided)
     assert files.load(decided).decision.kind == "expected-f1"

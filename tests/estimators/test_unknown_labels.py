@@ -18,8 +18,8 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation import score
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.verify import certify, verify
 from polyrule.measures import Objective
+from polyrule.verification import certify, verify
 
 nan = float("nan")
 X = [[1, 9], [2, 8], [3, 1], [4, 2]]

@@ -18,7 +18,6 @@ from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Alternatives, Costs, Pool, bits_of, counted_as, joined
 from polyrule.learning.composing import Composition
 from polyrule.learning.selection import Pruning
-from polyrule.learning.verify import certify, verify
 from polyrule.model.conditions import holds
 from polyrule.model.rule import (
     GroupCondition,
@@ -29,6 +28,7 @@ from polyrule.model.rule import (
     plain_conditions,
     size_of,
 )
+from polyrule.verification import certify, verify
 
 WORDS = ("jam", "congestion", "queue", "gridlock", "goal", "match", "team", "roadworks", "the", "and")
 

@@ -13,7 +13,7 @@ from polyrule.evaluation.scores import score
 from polyrule.learning.body_pool import Covers
 from polyrule.learning.composing import _PATIENCE, _patient, _shortest
 from polyrule.learning.expecting import best_cut, teach
-from polyrule.learning.verify import certify, verify
+from polyrule.verification import certify, verify
 
 
 @pytest.fixture(scope="module")

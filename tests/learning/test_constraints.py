@@ -8,8 +8,8 @@ import pytest
 import polyrule
 from polyrule import RuleListClassifier
 from polyrule.errors import MeasureWarning, OptionError
-from polyrule.learning.verify import verify
 from polyrule.model.rule import GroupCondition, NumericCondition
+from polyrule.verification import verify
 
 NAMES = ["age", "income", "height"]
 

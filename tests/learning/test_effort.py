@@ -17,11 +17,11 @@ from polyrule.kernels.engine import GrowOptions, OutOfTime
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.learning.separate import Learning, SeparateOptions
-from polyrule.learning.verify import certify, verify
 from polyrule.measures import Objective
 from polyrule.model.printing import format_counts
 from polyrule.model.rule import Literal, Rule
 from polyrule.utils.compute import native
+from polyrule.verification import certify, verify
 
 ENGINES = [ReferenceEngine, pytest.param(NativeEngine, marks=pytest.mark.skipif(native is None, reason="not built"))]
 

@@ -11,7 +11,7 @@ from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.data import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import MeasureWarning
-from polyrule.learning.verify import verify
+from polyrule.verification import verify
 
 
 def _data() -> tuple[Any, Any]:

@@ -21,9 +21,9 @@ from polyrule.learning.composing import Composition
 from polyrule.learning.expecting import expected
 from polyrule.learning.selection import Pruning
 from polyrule.learning.separate import Learner
-from polyrule.learning.verify import verify
 from polyrule.measures import Objective, available
 from polyrule.utils.compute import Compute, native
+from polyrule.verification import verify
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 

@@ -9,12 +9,12 @@ import polyrule
 from polyrule import RuleListClassifier, datasets
 from polyrule.data.documents import checksum
 from polyrule.errors import LimitError, ModelError
-from polyrule.learning.verify import verify
 from polyrule.measures.expression import parse
 from polyrule.model import GroupCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.files import dumps, loads
 from polyrule.model.parsing import parse_rule
 from polyrule.utils.budget import current_limits
+from polyrule.verification import verify
 
 
 @pytest.fixture(scope="module")

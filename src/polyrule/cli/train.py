@@ -231,8 +231,8 @@ def _interruptible() -> Iterator[None]:
 
 
 def _certified(model: Any, data: Dataset) -> Any:
-    from polyrule.learning.verify import certify
     from polyrule.model import RuleList
+    from polyrule.verification import certify
 
     if not isinstance(model, RuleList):
         raise OptionError("--certify is for rule lists: the head of a weighted rule is not searched for its body")

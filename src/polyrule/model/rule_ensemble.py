@@ -228,8 +228,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         return late.call("tune_decision", self, labelled(self, data, y), decision=decision, optimize=optimize)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
-        """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
-        return late.call("verify_ensemble", self, labelled(self, data, y), learn=learn)
+        """Check the ensemble against its training data; see `polyrule.verification.verify_ensemble`."""
+        return late.call("verify", self, labelled(self, data, y), learn=learn)
 
     def _edited(self, rules: Sequence[WeightedRule]) -> Self:
         """Return the ensemble with other rules; its weights are then no longer the best ones of anything stated."""

@@ -274,7 +274,7 @@ class RuleList(RuleModel[Rule]):
         return explain(self, example, row, near=near, digits=digits)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
-        """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
+        """Check the list against its training data; see `polyrule.verification.verify_list`."""
         return late.call("verify", self, labelled(self, data, y), learn=learn)
 
     def split_group(self, index: int) -> RuleList:

@@ -17,8 +17,7 @@ LATE = {
     "report": "polyrule.report:build",
     "studio": "polyrule.studio:open_studio",
     "tune_decision": "polyrule.ensemble.refit:tune_decision",
-    "verify": "polyrule.learning.verify:verify",
-    "verify_ensemble": "polyrule.ensemble.verify:verify",
+    "verify": "polyrule.verification:verify",
 }
 
 

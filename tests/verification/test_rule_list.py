@@ -11,9 +11,9 @@ import pytest
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.data import Dataset, Feature, Table
 from polyrule.errors import MeasureError, ModelError
-from polyrule.learning.verify import certify, verify
 from polyrule.model import RuleList, files
 from polyrule.store import pack
+from polyrule.verification import certify, verify
 
 
 def random_data(seed: int, *, weighted: bool = False, rows: int = 40) -> Dataset:
@@ -83,6 +83,23 @@ def test_one_list_per_label(measure):
         assert verify(model, data).ok
         broken = _with_rule(model, 0, value=Fraction(1, 7))
         assert not verify(broken, data).ok
+
+
+@pytest.mark.parametrize("label", range(2))
+@pytest.mark.parametrize("count", ["tp", "fp", "certificate", "bound"])
+def test_counts_of_every_label_of_binary_relevance(label, count):
+    data = random_data(5, rows=80)
+    model = BinaryRelevanceRuleClassifier().fit(data).model_
+    index = next(number for number, rule in enumerate(model) if rule.head[0].label == label)
+    literal = model.rules[index].head[0]
+    changes = {
+        "tp": {"head": (replace(literal, tp=literal.tp + 1),)},
+        "fp": {"head": (replace(literal, fp=literal.fp + 1),)},
+        "certificate": {"certificate": {"kind": "singles"}},
+        "bound": {"bound": Fraction(1)},
+    }
+    (finding,) = verify(_with_rule(model, index, **changes[count]), data).findings
+    assert finding.rule == index
 
 
 def _with_rule(model: RuleList, index: int, **changes) -> RuleList:
