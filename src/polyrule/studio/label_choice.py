@@ -38,7 +38,8 @@ def label_choices(look: Look, looks: Mapping[str, str]) -> dict[str, Any]:
     `looks` holds what each column looks like (see `looks_like`); "parts" maps names to "label", "tags", "identifier"
     or "drop".
     """
-    data, places = look.data, [j for j, feature in enumerate(look.data.features) if feature.derived is None][:MAX_COLUMNS]
+    data = look.data
+    places = [j for j, feature in enumerate(data.features) if feature.derived is None][:MAX_COLUMNS]
     columns = [entry for j in places if (entry := binary_column(data.features[j], data.X.column(j))) is not None]
     values = [entry for j in places if (entry := value_column(data.features[j], data.X.column(j))) is not None]
     lists = [

@@ -59,8 +59,8 @@ def _feature_words(feature: Feature | None) -> str:
     if feature is None:
         return "missing"
     categories = f" with the categories {', '.join(feature.categories)}" if feature.categories else ""
-    part = f", the {feature.part} of a date" if feature.part else ""
-    return f"{feature.name!r} ({feature.kind}{part}){categories}"
+    source = f", derived from {feature.column!r}" if feature.derived is not None else ""
+    return f"{feature.name!r} ({feature.kind}{source}){categories}"
 
 
 def check_thresholds(model: Any, table: Table) -> Iterator[Finding]:
