@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.arrays import Floats
 from polyrule.measures.base import Counts, Measure, divided
-from polyrule.utils.arrays import Floats
 
 Bound = Callable[[Counts, Counts], Fraction]
 ZERO = Fraction(0)
@@ -29,11 +29,12 @@ class Association(Measure):
     With x = (TP + FP) / N, s = (TP + FN) / N and t = TP / N, the shares of what is covered, positive and both:
     ``wracc`` is t - x·s, weighted relative accuracy, ``matthews`` the correlation (t - x·s) / √(x·(1-x)·s·(1-s)),
     ``rate_difference`` the rate of true less that of false positives, each 0 where its denominator is 0,
-    ``added_value`` t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty``
-    (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio
-    r. A quotient with the denominator 0 is 0, also inside a formula: where nothing is covered, t/x is 0. A root is rounded
-    towards 0 to 256 binary places, and exact where it is rational. Single and micro-averaged values compare exactly as the true ones do. Averages of roots are rounded to 128 binary places, so that averages
-    that are equal are also found equal; averages closer than 2**-128 count as equal.
+    ``added_value`` t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty`` (t/x -
+    s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio r. A
+    quotient with the denominator 0 is 0, also inside a formula: where nothing is covered, t/x is 0. A root is rounded
+    towards 0 to 256 binary places, and exact where it is rational. Single and micro-averaged values compare exactly
+    as the true ones do. Averages of roots are rounded to 128 binary places, so that averages that are equal are also
+    found equal; averages closer than 2**-128 count as equal.
 
     Parameters
     ----------
