@@ -145,8 +145,7 @@ GrowOptions make_options(const nb::dict& given) {
        {{"beam_width", into(options.beam_width)},
         {"label_conditions", into(options.label_conditions)},
         {"min_coverage", into(options.min_coverage)},
-        {"max_conditions", into(options.max_conditions)},
-        {"max_members", into(options.max_members)}});
+        {"max_conditions", into(options.max_conditions)}});
   require(options.beam_width > 0, "a beam must be at least 1 wide");
   return options;
 }
@@ -392,18 +391,7 @@ class PyEngine {
   // A rule as tuples: body, head, value and cover; where the value is left to the measure itself, what that needs.
   nb::object shown(const Grown& grown) const {
     nb::list body, head, rest;
-    // A condition, or for a group the list of its members and how many of them must hold.
-    const Step& group = grown.body.group;
-    for (std::size_t i = 0; i < grown.body.conditions.size();) {
-      nb::list members;
-      const std::size_t end = group.members > 0 && i == group.first ? i + group.members : i + 1;
-      for (; i < end; ++i) {
-        const ShownCondition& c = grown.body.conditions[i];
-        members.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
-      }
-      if (members.size() > 1) body.append(nb::make_tuple(members, group.least));
-      else body.append(members[0]);
-    }
+    for (const ShownCondition& c : grown.body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
     for (const HeadLiteral& l : grown.head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
     const nb::object num = big_integer(grown.head.value.num), den = big_integer(grown.head.value.den);
     if (!grown.head.errors.empty()) return nb::make_tuple(body, head, num, den, Cover{grown.cover}, grown.head.errors);

@@ -95,15 +95,6 @@ struct Node {
   std::vector<std::uint32_t> before_;  // covered rows before each word
 };
 
-// What is covered whatever the condition, where a group gets one more member. The node is then the border, and its
-// labels have the counts of both.
-struct Offset {
-  const Bits& cover;
-  Count weight;
-  std::vector<KindCounts> kinds;         // by label of the node
-  std::vector<ShownCondition> repeated;  // members already
-};
-
 // The rows of a condition on what earlier rules have set.
 inline Word label_rows(const State& state, std::size_t label, bool value, std::size_t w) {
   return state.set[label][w] & (value ? state.ones[label][w] : ~state.ones[label][w]);

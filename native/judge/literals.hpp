@@ -58,11 +58,10 @@ struct Gains {
   }
 
   // An upper bound on G over all refinements of the node: take only the rows that help. Negative: the literal is out of
-  // the race here and in every body below, because covers only shrink and the value to reach only rises. With an
-  // offset, which is covered whatever the condition, it is out of the race for one more member, and no more is said.
-  Wide bound(const NodeLabel& label, int value, const KindCounts& offset = {}) const {
+  // the race here and in every body below, because covers only shrink and the value to reach only rises.
+  Wide bound(const NodeLabel& label, int value) const {
     Wide sum = empty_sum(label);
-    for (int k = 0; k < kKinds; ++k) sum += slope[value][k] * (slope[value][k] > 0 ? label.kinds[k] : offset[k]);
+    for (int k = 0; k < kKinds; ++k) sum += std::max<Wide>(0, slope[value][k]) * label.kinds[k];
     return sum;
   }
 

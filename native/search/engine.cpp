@@ -11,15 +11,13 @@ namespace polyrule {
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
     : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
       limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
-      sequences_(columns_, limits_), border_sequences_(columns_, limits_),
-      lists_(members_, state_, limits_, options.min_coverage, threads_),
+      sequences_(columns_, limits_), lists_(members_, state_, limits_, options.min_coverage, threads_),
       pure_(limits_.pure_search != 0 && form_.kind == HeadKind::singles && peaks_at_purity(form_)
                 ? std::make_unique<PureSearch>(columns_, state_, sequences_, lists_, limits_, options.min_coverage,
                                                threads_)
                 : nullptr),
       numeric_(columns_, state_, sequences_, limits_, options.min_coverage, threads_, pure_ != nullptr),
       general_(columns_, state_, sequences_, limits_, options.min_coverage, options.label_conditions, threads_),
-      members_search_(columns_, state_, border_sequences_, limits_, options.min_coverage, false, threads_),
       kept_(state_.labels * 2) {
   state_.refresh();
 }
@@ -186,11 +184,9 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
     head = solve_late(watch, root, form);
   }
   if (!head.any()) return std::nullopt;
-  // Sums that have an offset twice must stay below 2**31.
-  if (options_.max_members > 0 && state_.working_weight > kMostWeight / 2) throw NotCompiled{};
   begin_rule(form);
   std::vector<Live> level;
-  const bool nested = options_.beam_width == 1 && options_.max_members == 0;  // no other body is below the empty one
+  const bool nested = options_.beam_width == 1;  // no other body is below the empty one
   level.push_back({{}, {}, std::move(head), nested ? std::move(root) : root});
   while (!watch.late) {
     const Live& best = level.front();
@@ -216,7 +212,6 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
     Scored scored;
     std::size_t parent;
     Body body;
-    Bits border;  // of a member
   };
   const std::size_t width = options_.beam_width;
   const bool greedy = width == 1;
@@ -227,14 +222,16 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
                      [](const Found& a, const Found& b) { return beats(a.scored, b.scored); });
     std::vector<Found> chosen;
     for (Found& f : found) {
-      const bool seen =
-          std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) { return f.body.same_as(other.body); });
+      const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) {
+        return std::is_permutation(f.body.begin(), f.body.end(), other.body.begin(), other.body.end());
+      });
       if (!seen && chosen.size() < width) chosen.push_back(std::move(f));
     }
     found = std::move(chosen);
   };
   for (std::size_t parent = 0; parent < level.size(); ++parent) {
     Live& live = level[parent];
+    if (live.body.size() >= options_.max_conditions) continue;
     std::vector<NodeLabel> labels;
     if (!greedy) {  // another body than the last: what is known along its path is of no use
       labels = live.node.labels;
@@ -244,68 +241,31 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
     }
     live.node.leading.clear();
     for (const HeadLiteral& literal : live.head.literals) live.node.leading.push_back(literal.label);
-    for (const Step& step : live.body.steps(options_.max_conditions, options_.max_members)) {
-      // Values are never negative where the search needs a level to start from. A full beam is such a level.
-      Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
-                            : greedy              ? Shortlist(1, live.head.value, live.head.tp)
-                            : !step.members && is_plain(form) ? Shortlist(width, {0, 1}, 0)
-                                                              : Shortlist(width);
-      Bits border;
-      if (step.members > 0) {
-        border = live.body.border(step, columns_, state_);
-        root.path_id = ++paths_;
-        search_members(watch, form, root, live, step, border, shortlist);
-      } else {
-        search({watch, live.node, form}, shortlist);
-        if (!greedy) live.node.labels = std::move(labels);
-      }
-      for (const Scored& scored : shortlist.entries())
-        found.push_back(
-            {scored, parent, live.body.longer(step, columns_.shown(scored.condition, state_.working)), border});
-      choose();
+    // Values are never negative where the search needs a level to start from. A full beam is such a level.
+    Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
+                          : greedy              ? Shortlist(1, live.head.value, live.head.tp)
+                          : is_plain(form)      ? Shortlist(width, {0, 1}, 0)
+                                                : Shortlist(width);
+    search({watch, live.node, form}, shortlist);
+    if (!greedy) live.node.labels = std::move(labels);
+    for (const Scored& scored : shortlist.entries()) {
+      Body body = live.body;
+      body.push_back(columns_.shown(scored.condition, state_.working));
+      found.push_back({scored, parent, std::move(body)});
     }
+    choose();
   }
   std::vector<Live> next;
   for (Found& f : found) {
     const Live& live = level[f.parent];
-    const bool joins = f.border.words() > 0;  // a member: the cover grows, so the body starts a path of its own
-    Bits cover = covered_by(f.scored.condition, joins ? f.border : live.node.cover, columns_, state_);
-    for (std::size_t w = 0; joins && w < cover.words(); ++w) cover.data()[w] |= live.node.cover.data()[w];
-    if (joins) {
-      root.path_id = ++paths_;
-      begin_rule(form);
-    }
-    Node node = Node::below(greedy && !joins ? live.node : root, std::move(cover), state_, numeric_.any());
-    node.labels = joins ? root.labels : live.node.labels;
+    Bits cover = covered_by(f.scored.condition, live.node.cover, columns_, state_);
+    Node node = Node::below(greedy ? live.node : root, std::move(cover), state_, numeric_.any());
+    node.labels = live.node.labels;
     for (NodeLabel& label : node.labels) label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
     Head head = watch.late ? solve_late(watch, node, form) : solve(watch, node, form);
     if (head.any()) next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
   }
   return next;
-}
-
-void Engine::search_members(const Watch& watch, const Form& form, const Node& root, const Live& live, const Step& step,
-                            Bits border, Shortlist& best) {
-  Node node = Node::below(root, std::move(border), state_, numeric_.any());
-  if (node.rows.empty()) return;
-  Offset offset{live.node.cover, live.node.weight, {}, {}};
-  if (step.least > 1)  // where one is enough, no row of the border satisfies one
-    offset.repeated.assign(live.body.conditions.begin() + std::ptrdiff_t(step.first),
-                           live.body.conditions.begin() + std::ptrdiff_t(step.first + step.members));
-  const bool bounded = is_plain(form) && best.has_level();
-  const Gains gains(form, bounded ? best.level() : Fraction{0, 1});
-  for (NodeLabel label : root.labels) {
-    const KindCounts kinds = state_.count_kinds(label.label, live.node.cover, live.node.weight);
-    label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
-    for (int k = 0; k < kKinds; ++k) label.kinds[k] += kinds[k];
-    for (int v = 0; v < 2 && bounded; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v, kinds) >= 0;
-    if (form.scope == Scope::head && !label.any()) continue;
-    node.labels.push_back(label);
-    offset.kinds.push_back(kinds);
-  }
-  if (node.labels.empty()) return;
-  border_sequences_.enter(node);
-  members_search_.search({watch, node, form}, offset, best);
 }
 
 }  // namespace polyrule

@@ -1,7 +1,7 @@
 // Grows rules one at a time and keeps the training state between them.
 //
 // Which searchers run for a node (docs/architecture.md): for measures where a head is worth as much as its best literal
-// PureSearch, ListSearch and NumericSearch, in this order; for all others, and for members of groups, GeneralSearch.
+// PureSearch, ListSearch and NumericSearch, in this order; for all others GeneralSearch.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,6 @@
 #include "data/members.hpp"
 #include "data/records.hpp"
 #include "judge/heads.hpp"
-#include "search/body.hpp"
 #include "search/general.hpp"
 #include "search/lists.hpp"
 #include "search/numeric.hpp"
@@ -23,8 +22,9 @@ struct GrowOptions {
   bool label_conditions = true;
   Count min_coverage = 0;
   std::size_t max_conditions = SIZE_MAX;
-  std::size_t max_members = 0;  // of a group; 0: no groups
 };
+
+using Body = std::vector<ShownCondition>;
 
 struct Grown {
   Body body;
@@ -87,9 +87,6 @@ class Engine {
                                  std::vector<KeptRule::Step>* steps);
   // The bodies that come after those of a level, the best first; what comes earlier wins ties.
   std::vector<Live> next_level(const Watch& watch, const Form& form, Node& root, std::vector<Live>& level);
-  // Offers the best members of a body's group; the rows that one more of them may add go to `border`.
-  void search_members(const Watch& watch, const Form& form, const Node& root, const Live& live, const Step& step,
-                      Bits border, Shortlist& best);
   // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it.
   void search(const Query& query, Shortlist& best);
   // Where no condition can make a rule better: the best head for everything.
@@ -106,11 +103,11 @@ class Engine {
   const Limits limits_;
   const int threads_;
   Members members_;
-  Sequences sequences_, border_sequences_;  // bodies along a rule are nested, borders are not
+  Sequences sequences_;
   ListSearch lists_;
   const std::unique_ptr<PureSearch> pure_;  // where it can be of use
   NumericSearch numeric_;
-  GeneralSearch general_, members_search_;
+  GeneralSearch general_;
   std::uint64_t paths_ = 0;
   std::vector<KeptRule> kept_;  // by literal, the rules of the last round of `grow_single`
 };

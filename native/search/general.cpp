@@ -16,13 +16,12 @@ namespace {
 // Looks at the columns of one node, by one thread.
 class GeneralScan {
  public:
-  GeneralScan(const Node& node, const Offset* offset, const State& state, Columns& columns, Sequences& sequences,
-              const Codes& codes, const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist,
-              const Patience& patience)
-      : node_(node), offset_(offset), always_(offset ? offset->weight : 0), state_(state), columns_(columns),
-        sequences_(sequences), form_(form), judge_(node.labels, state, form, patience),
-        sums_(node, state, codes, offset), filter_(make_filter({node.labels, state, form, sums_})),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size()),
+  GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
+              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
+      : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
+        judge_(node.labels, state, form, patience), sums_(node, state, codes),
+        filter_(make_filter({node.labels, state, form, sums_})), min_coverage_(min_coverage),
+        shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size()),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     raise();
   }
@@ -160,7 +159,7 @@ class GeneralScan {
   void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
     if (has_level_ && filter_) {
       const auto may = [&](bool leaving, Count moved) {
-        return filter_->judge(sums_.between(first, last, leaving, always_ + moved)) >= double(shortlist_.least_tp());
+        return filter_->judge(sums_.between(first, last, leaving, moved)) >= double(shortlist_.least_tp());
       };
       joins = joins && may(false, marks_[first].moved);
       leaves = leaves && may(true, total_ - marks_[last].moved);
@@ -196,13 +195,13 @@ class GeneralScan {
   template <class Make>
   void joined(Make&& make) {
     const Count weight = sums_.moved();
-    if (weight != 0 && weight != node_.weight) consider(make, always_ + weight, false);
+    if (weight != 0 && weight != node_.weight) consider(make, weight, false);
   }
 
   template <class Make>
   void left(Make&& make) {
     const Count weight = total_ - sums_.moved();
-    if (weight != 0) consider(make, always_ + weight, true);
+    if (weight != 0) consider(make, weight, true);
   }
 
   template <class Make>
@@ -214,22 +213,12 @@ class GeneralScan {
       const double tp = filter_->judge(body);
       if (tp < double(shortlist_.least_tp()) || !shortlist_.admits_tie(tp, make())) return;
     }
-    if (repeats(make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) {
       const auto [of, same] = sums_.ends(body, e);
       kinds_[e] = {{of[1], of[0], of[3] - of[1], of[2] - of[0]}};
     }
     if (filter_) solve(make());
     else ask(make());
-  }
-
-  // Whether a condition is a member of the group already.
-  bool repeats(const Condition& condition) const {
-    if (!offset_) return false;
-    const auto on_column = [&](const ShownCondition& member) { return member.index == condition.index; };
-    if (std::none_of(offset_->repeated.begin(), offset_->repeated.end(), on_column)) return false;
-    const ShownCondition shown = columns_.shown(condition, state_.working);
-    return std::find(offset_->repeated.begin(), offset_->repeated.end(), shown) != offset_->repeated.end();
   }
 
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
@@ -265,7 +254,6 @@ class GeneralScan {
     Bits cover;
     if (form_.kind == HeadKind::subset || form_.kind == HeadKind::example)
       cover = covered_by(condition, node_.cover, columns_, state_);
-    for (std::size_t w = 0; offset_ && w < cover.words(); ++w) cover.data()[w] |= offset_->cover.data()[w];
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
     const Head head = judge_.solve(kinds_, cover, level);
     if (!head.any()) return;
@@ -284,8 +272,6 @@ class GeneralScan {
   }
 
   const Node& node_;
-  const Offset* const offset_;
-  const Count always_;  // weight that is covered whatever the condition
   const State& state_;
   Columns& columns_;
   Sequences& sequences_;
@@ -328,16 +314,16 @@ class GeneralScan {
 
 }  // namespace
 
-void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& best) {
+bool GeneralSearch::search(const Query& query, Shortlist& best) {
   constexpr std::size_t kMarkedSums = std::size_t{1} << 28;
   const Watch& watch = query.watch;
   const Node& node = query.node;
   const Form& form = query.form;
-  const Codes codes(node, state_, offset ? nullptr : HeadLanes::of(node, state_, form));
+  const Codes codes(node, state_, HeadLanes::of(node, state_, form));
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].shape != Shape::constant) columns.push_back(j);
-  for (std::size_t l = 0; l < state_.labels && label_conditions_ && !offset; ++l)
+  for (std::size_t l = 0; l < state_.labels && label_conditions_; ++l)
     if (state_.ever_set[l]) labels.push_back(l);
   // Marks of many sums are farther apart.
   const std::size_t stretch = limits_.stretch_rows * (1 + node.rows.size() * codes.sums() / kMarkedSums);
@@ -348,8 +334,8 @@ void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& be
   const auto visit = [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, offset, state_, columns_, sequences_, codes, form, min_coverage_, stretch,
-                                   best, Patience(&watch)));
+      worker.reset(new GeneralScan(node, state_, columns_, sequences_, codes, form, min_coverage_, stretch, best,
+                                   Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
@@ -363,6 +349,7 @@ void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& be
   }
   for (const auto& worker : workers)
     if (worker) best.merge(worker->shortlist());
+  return false;
 }
 
 }  // namespace polyrule

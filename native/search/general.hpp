@@ -1,5 +1,5 @@
 // The search over conditions that works for every form: every boundary of every feature gets a quick test in doubles,
-// and the candidates that pass get an exact head. With an offset it looks for one more member of a group.
+// and the candidates that pass get an exact head.
 #pragma once
 
 #include "search/lines.hpp"
@@ -15,16 +15,9 @@ class GeneralSearch : public Searcher {
       : columns_(columns), state_(state), sequences_(sequences), limits_(limits), min_coverage_(min_coverage),
         label_conditions_(label_conditions), threads_(threads) {}
 
-  bool search(const Query& query, Shortlist& best) override {
-    look(query, nullptr, best);
-    return false;
-  }
-  // Offers the best members that a group may get; the query's node is the border.
-  void search(const Query& query, const Offset& offset, Shortlist& best) { look(query, &offset, best); }
+  bool search(const Query& query, Shortlist& best) override;
 
  private:
-  void look(const Query& query, const Offset* offset, Shortlist& best);
-
   Columns& columns_;
   const State& state_;
   Sequences& sequences_;

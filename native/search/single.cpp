@@ -25,19 +25,17 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
       rule.stamp = state_.now();
       if (!rule.grown) continue;
       if (!best || beats(rule.grown->head, (*best)->head) ||
-          (!beats((*best)->head, rule.grown->head) &&
-           rule.grown->body.conditions.size() < (*best)->body.conditions.size()))
+          (!beats((*best)->head, rule.grown->head) && rule.grown->body.size() < (*best)->body.size()))
         best = &rule.grown;
     }
   return best ? *best : std::nullopt;
 }
 
-// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, groups, another
+// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, another
 // scope or a least coverage would need more than the steps of one path.
 bool Engine::still_best(const KeptRule& rule, std::size_t label, int value,
                         std::span<const std::uint32_t> changed) const {
   if (changed.empty()) return true;
-  if (options_.max_members > 0) return false;
   const Form form = form_for(LiteralChoice({label, value}));
   const bool counted = form.kind == HeadKind::counted && options_.min_coverage <= 0 && options_.beam_width == 1;
   const bool plain = is_plain(form) && options_.min_coverage <= 0 && options_.beam_width == 1;

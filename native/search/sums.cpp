@@ -112,22 +112,15 @@ Codes::Codes(const Node& node, const State& state, std::unique_ptr<const HeadLan
   }
 }
 
-Sums::Sums(const Node& node, const State& state, const Codes& codes, const Offset* offset)
-    : node_(node), state_(state), codes_(codes), node_all_(codes.sums(), 0), offset_(codes.sums(), 0),
-      totals_(2 * codes.stride(), 0) {
+Sums::Sums(const Node& node, const State& state, const Codes& codes)
+    : node_(node), state_(state), codes_(codes), node_all_(codes.sums(), 0), totals_(2 * codes.stride(), 0) {
   const std::size_t n = stride();
-  const auto put = [n](std::vector<Number>& sums, std::size_t e, const KindCounts& kinds) {
-    sums[e] += Number(kinds[kPresent]);
-    sums[n + e] += Number(kinds[kAbsent]);
-    sums[2 * n + e] += Number(kinds[kPresent] + kinds[kPresentSet]);
-    sums[3 * n + e] += Number(kinds[kAbsent] + kinds[kAbsentSet]);
-  };
   for (std::size_t e = 0; e < node.labels.size(); ++e) {
-    put(node_all_, e, node.labels[e].kinds);
-    if (offset) {
-      put(node_all_, e, offset->kinds[e]);
-      put(offset_, e, offset->kinds[e]);
-    }
+    const KindCounts& kinds = node.labels[e].kinds;
+    node_all_[e] = Number(kinds[kPresent]);
+    node_all_[n + e] = Number(kinds[kAbsent]);
+    node_all_[2 * n + e] = Number(kinds[kPresent] + kinds[kPresentSet]);
+    node_all_[3 * n + e] = Number(kinds[kAbsent] + kinds[kAbsentSet]);
     totals_[e] = Number(node.labels[e].absent);
     totals_[n + e] = Number(node.labels[e].present);
   }
@@ -142,7 +135,7 @@ Sums::Sums(const Node& node, const State& state, const Codes& codes, const Offse
 }
 
 void Sums::begin() {
-  std::copy(offset_.begin(), offset_.end(), sum_.begin());
+  std::fill(sum_.begin(), sum_.end(), Number{0});
   moved_ = 0;
 }
 
@@ -159,13 +152,13 @@ void Sums::add(const std::uint32_t* slots, std::size_t count) {
 }
 
 void Sums::leave_out() {
-  for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = node_all_[i] - (sum_[i] - offset_[i]);
+  for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = node_all_[i] - sum_[i];
 }
 
 void Sums::keep_rest(Count total) {
   rest_.resize(all_.size());
   rest_weight_ = total - moved_;
-  for (std::size_t i = 0; i < all_.size(); ++i) rest_[i] = all_[i] - sum_[i] - offset_[i];
+  for (std::size_t i = 0; i < all_.size(); ++i) rest_[i] = all_[i] - sum_[i];
 }
 
 void Sums::add_rest() {

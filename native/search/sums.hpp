@@ -38,13 +38,12 @@ class Codes {
   std::unique_ptr<const HeadLanes> heads_;
 };
 
-// Sums are below 2**32, as all weights together are. An offset is in them from the beginning, and in the sums of all
-// rows twice, so that what is left if the others are taken away has it once.
+// Sums are below 2**31, as all weights together are.
 class Sums {
  public:
   using Number = std::uint32_t;
 
-  Sums(const Node& node, const State& state, const Codes& codes, const Offset* offset);
+  Sums(const Node& node, const State& state, const Codes& codes);
 
   Count moved() const { return moved_; }
   std::size_t stride() const { return codes_.stride(); }
@@ -102,8 +101,8 @@ class Sums {
   const Node& node_;
   const State& state_;
   const Codes& codes_;
-  std::vector<Number> all_, node_all_, sum_, rest_, offset_;  // by sum, then by label; then those of heads
-  std::vector<Number> totals_;                                // absent, present in the working set
+  std::vector<Number> all_, node_all_, sum_, rest_;  // by sum, then by label; then those of heads
+  std::vector<Number> totals_;                       // absent, present in the working set
   std::vector<Number> marks_;
   std::vector<std::uint32_t> weights_;
   Count moved_ = 0, rest_weight_ = 0;

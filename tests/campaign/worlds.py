@@ -96,7 +96,6 @@ class World:
             "missing values": bool(np.isnan(values).any()),
             **{kind: True for kind, _ in self.kinds if kind != "numeric"},
             "many categories": any(categories > 100 for _, categories in self.kinds),
-            "groups": "max_members" in self.options,
             "beam": self.options.get("beam_width", 1) > 1,
             "negative off": not self.objective.get("negative", True),
             "lift": "lift" in self.objective,
@@ -133,7 +132,7 @@ def draw(rng: np.random.Generator, fits: float = 0.06, small: bool = False) -> W
 def _affordable(data: dict[str, Any], options: dict[str, Any]) -> int:
     """Return how many steps a world may have: where one takes the reference long, others are worth more than a next."""
     work = len(data["X"]) * len(data["kinds"]) * options.get("beam_width", 1)
-    work *= (4 if "max_members" in options else 1) * (8 if len(data["Y"][0]) > 5 else 1)
+    work *= 8 if len(data["Y"][0]) > 5 else 1
     return max(1, 4000 // work)
 
 
@@ -176,8 +175,6 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
         options["min_coverage"] = float(rng.choice([0.3, 1, 2, 2.1, 3.5]))
     if rng.random() < 0.3:
         options["max_conditions"] = int(rng.integers(0, 4))
-    if rng.random() < 0.25:
-        options["max_members"] = int(rng.integers(2, 6))
     return options
 
 

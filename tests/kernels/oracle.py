@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -12,52 +11,18 @@ from polyrule.data.table import Table
 from polyrule.heads import World, search
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.model.rule import Condition, GroupCondition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 
 Body = tuple[Condition, ...]
 
 
 def holds(condition: Condition, values: np.ndarray, assigned: np.ndarray) -> np.ndarray:
-    if isinstance(condition, GroupCondition):
-        return sum(holds(member, values, assigned).astype(int) for member in condition.members) >= condition.least
     if isinstance(condition, LabelCondition):
         return assigned[:, condition.label] == condition.value
     column = values[:, condition.feature]
     if isinstance(condition, NominalCondition):
         return column == condition.value
     return column <= condition.threshold if condition.op == "<=" else column > condition.threshold
-
-
-@dataclass(frozen=True)
-class Joining:
-    """Where a body has a group, or may have one: between `before` and `after`, with these members so far."""
-
-    before: Body
-    members: Body
-    least: int
-    after: Body
-
-    def longer(self, condition: Condition) -> Body:
-        return (*self.before, GroupCondition((*self.members, condition), self.least), *self.after)
-
-
-def joinings(body: Body, options: GrowOptions) -> list[Joining]:
-    """All ways in which a body may take one more member."""
-    for place, condition in enumerate(body):
-        if isinstance(condition, GroupCondition):
-            whole = len(condition.members) == options.max_members
-            return [] if whole else [Joining(body[:place], condition.members, condition.least, body[place + 1 :])]
-    found = []
-    for k in range(1, options.max_members):
-        first, last = body[: len(body) - k], body[len(body) - k :]
-        if k <= len(body) and not any(isinstance(condition, LabelCondition) for condition in last):
-            found.append(Joining(first, last, k, ()))
-    return found
-
-
-def same(body: Body) -> frozenset:
-    """What two bodies share that only differ in an order."""
-    return frozenset((frozenset(c.members), c.least) if isinstance(c, GroupCondition) else c for c in body)
 
 
 def conditions(table: Table, working: np.ndarray, ever_set: np.ndarray, body: Body) -> list[Condition]:
@@ -112,13 +77,11 @@ class Oracle:
             for body, covered in beam:
                 if self.options.max_conditions is None or len(body) < self.options.max_conditions:
                     level += self.extend(body, covered, working, assigned, ever_set, allowed)
-                for joining in joinings(body, self.options):
-                    level += self.join(joining, covered, working, assigned, allowed)
             level.sort(key=lambda entry: entry[:2], reverse=True)
             kept, seen = [], set()
             for entry in level:
-                if same(entry[2]) not in seen:
-                    seen.add(same(entry[2]))
+                if frozenset(entry[2]) not in seen:
+                    seen.add(frozenset(entry[2]))
                     kept.append(entry)
             kept = kept[: self.options.beam_width]
             if not kept or (best is not None and kept[0][:2] <= best[:2]):
@@ -144,29 +107,4 @@ class Oracle:
             result = self.judge((*body, condition), cover, working, assigned, allowed)
             if result is not None:
                 found.append((result.value, result.tp, (*body, condition), result.head, cover))
-        return found
-
-    def join(self, joining, covered, working, assigned, allowed):
-        """One more member that adds some of the rows where all else holds and one is wanting, not all of them."""
-        found, cuts = [], set()
-        border = working.copy()
-        for condition in (*joining.before, *joining.after):
-            border &= holds(condition, self.values, assigned)
-        border &= sum(holds(m, self.values, assigned).astype(int) for m in joining.members) == joining.least - 1
-        for condition in conditions(self.table, working, np.zeros(self.truth.shape[1], dtype=bool), ()):
-            added = border & holds(condition, self.values, assigned)
-            key = condition.feature, getattr(condition, "op", None), added.tobytes()
-            if (key in cuts and not isinstance(condition, NominalCondition)) or added.sum() in (0, border.sum()):
-                continue
-            cuts.add(key)
-            if condition in joining.members:
-                continue
-            longer = joining.longer(condition)
-            cover = np.logical_and.reduce([working, *(holds(other, self.values, assigned) for other in longer)])
-            assert (cover == (covered | added)).all()
-            if self.weights[cover].sum() < self.options.min_coverage:
-                continue
-            result = self.judge(longer, cover, working, assigned, allowed)
-            if result is not None:
-                found.append((result.value, result.tp, longer, result.head, cover))
         return found

@@ -13,13 +13,10 @@ from tests.kernels.oracle import Oracle
 from tests.kernels.strategies import Problem, problems
 
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
 from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.engine import Candidate, GrowOptions, OutOfTime
-from polyrule.kernels.growth import Step
-from polyrule.kernels.reference import ReferenceEngine, RowNode
+from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FunctionMeasure, Lift, Objective, get
-from polyrule.model.rule import GroupCondition, NumericCondition
 
 OBJECTIVES = [
     Objective(get("precision")),
@@ -90,80 +87,6 @@ def test_options_restrict_as_the_book_does(problem, width, coverage, longest, la
     options = GrowOptions(width, label_conditions, coverage, longest)
     args = (problem.table, problem.truth, problem.weights, Objective(get("f0.5")), options)
     steps(ReferenceEngine(*args), Oracle(*args), np.random.default_rng(problem.seed))
-
-
-@pytest.mark.parametrize(
-    "objective", OBJECTIVES, ids=lambda o: f"{o.measure.name}-{o.averaging}-{o.scope}-{o.lift.kind}"
-)
-@settings(max_examples=8, deadline=None)
-@given(problem=problems(max_rows=9, max_features=3, max_labels=3), most=st.integers(2, 4))
-def test_grows_the_groups_the_book_grows(objective: Objective, problem: Problem, most: int) -> None:
-    args = (problem.table, problem.truth, problem.weights, objective, GrowOptions(max_members=most))
-    steps(ReferenceEngine(*args), Oracle(*args), np.random.default_rng(problem.seed))
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    problem=problems(max_rows=10, max_features=4, max_labels=3),
-    width=st.integers(1, 3),
-    coverage=st.integers(0, 3),
-    longest=st.sampled_from([None, 0, 1, 2]),
-    label_conditions=st.booleans(),
-    most=st.integers(2, 5),
-    unknown=st.booleans(),
-)
-def test_options_restrict_groups_as_the_book_does(
-    problem, width, coverage, longest, label_conditions, most, unknown
-) -> None:
-    options = GrowOptions(width, label_conditions, coverage, longest, most)
-    rng = np.random.default_rng(problem.seed)
-    truth = np.where(rng.random(problem.truth.shape) < 0.2, 2, problem.truth) if unknown else problem.truth
-    args = (problem.table, truth.astype(np.uint8), problem.weights, Objective(get("f0.5")), options)
-    steps(ReferenceEngine(*args), Oracle(*args), rng)
-
-
-def planted(body: str) -> tuple[Table, np.ndarray]:
-    """0/1 columns and a label that a group of the first three explains."""
-    values = (np.random.default_rng(1).random((200, 6)) < 0.2).astype(float)
-    held = values[:, :3].sum(axis=1)
-    truth = {"any": held >= 1, "two": held >= 2, "beside": (held >= 1) & (values[:, 3] == 0)}[body]
-    return Table.from_array(values), truth[:, None].astype(np.uint8)
-
-
-@pytest.mark.parametrize(("body", "least", "plain"), [("any", 1, 0), ("two", 2, 0), ("beside", 1, 1)])
-def test_finds_a_planted_group(body: str, least: int, plain: int) -> None:
-    table, truth = planted(body)
-    weights = np.ones(len(truth), dtype=np.int64)
-    found = ReferenceEngine(table, truth, weights, Objective(get("f1")), GrowOptions(max_members=3)).grow(0, 1)
-    assert found is not None
-    (group,) = (condition for condition in found.body if isinstance(condition, GroupCondition))
-    assert found.value == 1
-    assert (sorted(member.feature for member in group.members), group.least) == ([0, 1, 2], least)
-    assert len(found.body) == 1 + plain
-
-
-def test_a_condition_is_a_member_once() -> None:
-    """Where two must hold, some of the border satisfies a member already: "x0 or (x1 and x2)" must not come of it."""
-    values = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=float)
-    truth = ((values[:, 0] > 0) | (values[:, 1] * values[:, 2] > 0)).astype(np.uint8)[:, None]
-    members = tuple(NumericCondition(feature, ">", 0.5) for feature in range(3))
-    options = GrowOptions(beam_width=9, max_members=4)
-    engine = ReferenceEngine(
-        Table.from_array(values), truth, np.ones(16, dtype=np.int64), Objective(get("precision")), options
-    )
-    engine.begin(np.ones((1, 2), dtype=bool))
-    parent = RowNode((GroupCondition(members, 2),), 8, None, np.flatnonzero(values[:, :3].sum(axis=1) > 1))
-    found = engine.search(parent, Step((), members, 2), np.ones((1, 2), dtype=bool), None)
-    added = {node.body[0].members[3] for node in found}
-    assert added == {
-        *(NumericCondition(3, op, 0.5) for op in ("<=", ">")),
-        *(NumericCondition(feature, "<=", 0.5) for feature in range(3)),
-    }
-
-
-def test_groups_have_room_for_two_members_at_least() -> None:
-    with pytest.raises(OptionError, match="max_members must be 0"):
-        GrowOptions(max_members=1)
 
 
 def test_single_takes_the_best_of_all_literals() -> None:

@@ -149,10 +149,9 @@ def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) 
 @given(
     problem=problems(max_rows=20, max_features=3, max_labels=4),
     blocks=st.sampled_from([1, 2, 5]),
-    members=st.sampled_from([0, 3]),
 )
-def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int, members: int) -> None:
-    packed, objective, options = packed_of(problem, blocks), Objective("f0.5"), GrowOptions(max_members=members)
+def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int) -> None:
+    packed, objective, options = packed_of(problem, blocks), Objective("f0.5"), GrowOptions()
     labels = len(packed.label_names)
     counter = DaskCounter(client, lambda: [client.submit(Share, [b], labels, pure=False) for b in packed.blocks])
     reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)

@@ -66,31 +66,6 @@ def test_every_option(problem, width, coverage, longest, label_conditions) -> No
     learn_both(counted(packed, local(packed), objective, options), reference, problem.seed)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@settings(max_examples=4, deadline=None)
-@given(problem=problems(max_rows=14, max_features=4, max_labels=4), blocks=st.sampled_from([1, 3]))
-def test_groups_of_every_objective(objective: Objective, problem: Problem, blocks: int) -> None:
-    packed, options = packed_of(problem, blocks), GrowOptions(max_members=4)
-    reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
-    learn_both(counted(packed, local(packed, 2), objective, options), reference, problem.seed)
-
-
-@settings(max_examples=12, deadline=None)
-@given(
-    problem=problems(max_rows=14, max_features=4, max_labels=4),
-    width=st.integers(1, 3),
-    coverage=st.integers(0, 3),
-    longest=st.sampled_from([None, 1, 2]),
-    label_conditions=st.booleans(),
-    most=st.integers(2, 5),
-)
-def test_groups_with_every_option(problem, width, coverage, longest, label_conditions, most) -> None:
-    options = GrowOptions(width, label_conditions, coverage, longest, most)
-    packed, objective = packed_of(problem, 2), Objective(get("f0.5"))
-    reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
-    learn_both(counted(packed, local(packed), objective, options), reference, problem.seed)
-
-
 @settings(max_examples=15, deadline=None)
 @given(problem=problems(max_rows=30, max_features=3, max_labels=3), most=st.integers(2, 5))
 def test_bins_are_learned_like_values(problem: Problem, most: int) -> None:
@@ -115,14 +90,13 @@ def test_seventy_labels_take_two_words() -> None:
     problem=problems(max_rows=14, max_features=5, max_labels=4),
     objective=st.sampled_from([Objective(get("f0.5")), Objective(get("precision"), lift=Lift.kln(0.3))]),
     width=st.integers(1, 3),
-    most=st.sampled_from([0, 0, 3]),
     compiled=st.booleans(),
     bytes_=st.sampled_from([1, 600, 2000]),
 )
 def test_columns_are_searched_in_ranges_where_their_table_is_too_large(
-    problem, objective, width, most, compiled, bytes_
+    problem, objective, width, compiled, bytes_
 ) -> None:
-    options = GrowOptions(width, max_members=most)
+    options = GrowOptions(width)
     packed = packed_of(problem, 2)
     reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
     widest = max(len(bins) for bins in packed.bins) + 1

@@ -76,10 +76,9 @@ def test_many_labels_and_wide_codes_take_turns() -> None:
     measure=st.sampled_from(["f0.5", "precision", "hamming", "laplace"]),
     longest=st.sampled_from([None, 1, 2]),
     coverage=st.integers(0, 2),
-    members=st.sampled_from([0, 0, 3]),
 )
-def test_rules(problem: Problem, measure: str, longest: int | None, coverage: int, members: int) -> None:
-    packed, options = packed_of(problem, 2), GrowOptions(1, True, coverage, longest, members)
+def test_rules(problem: Problem, measure: str, longest: int | None, coverage: int) -> None:
+    packed, options = packed_of(problem, 2), GrowOptions(1, True, coverage, longest)
     there = counted(packed, GpuCounter(packed), Objective(get(measure)), options)
     here = counted(packed, local(packed), Objective(get(measure)), options, compiled=False)  # judges column by column
     rng = np.random.default_rng(problem.seed)

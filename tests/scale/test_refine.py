@@ -42,11 +42,10 @@ def test_every_objective(objective: Objective, problem: Problem, most: int, bloc
     width=st.integers(1, 3),
     coverage=st.integers(0, 3),
     longest=st.sampled_from([None, 1, 2]),
-    members=st.sampled_from([0, 2, 4]),
     column_by_column=st.booleans(),
 )
-def test_every_option(problem, most, width, coverage, longest, members, column_by_column) -> None:
-    options, objective = GrowOptions(width, True, coverage, longest, members), Objective(get("f0.5"))
+def test_every_option(problem, most, width, coverage, longest, column_by_column) -> None:
+    options, objective = GrowOptions(width, True, coverage, longest), Objective(get("f0.5"))
     reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
     with pytest.MonkeyPatch.context() as patch:
         if column_by_column:  # the widest column, as one table of counts

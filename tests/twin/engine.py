@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from tests.kernels.oracle import joinings, same
 
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.measures import Objective
@@ -203,36 +202,6 @@ class TwinEngine:
                 found.append(better)
         return found
 
-    def members(self, body: tuple[Condition, ...], cover: set[int], allowed: set[tuple[int, int]]) -> list[Found]:
-        """One member more that adds some of the examples which lack just one, not all of them."""
-        found: list[Found] = []
-        for joining in joinings(body, self.options):
-            held = {
-                e: sum(holds(member, self.rows[e], self.assigned[e]) for member in joining.members)
-                for e in self.covered((*joining.before, *joining.after))
-            }
-            border = {e for e, members in held.items() if members + 1 == joining.least}
-            seen = set()
-            for condition in (c for c in self.conditions(()) if not isinstance(c, LabelCondition)):
-                added = {e for e in border if holds(condition, self.rows[e], self.assigned[e])}
-                key = condition.feature, getattr(condition, "op", None), frozenset(added)
-                if not added or added == border or (isinstance(condition, NumericCondition) and key in seen):
-                    continue
-                seen.add(key)
-                if condition in joining.members:
-                    continue
-                longer = joining.longer(condition)
-                covered = self.covered(longer)
-                enough = sum(self.weights[e] for e in covered) >= self.options.min_coverage
-                better = self.judged(longer, covered, allowed) if enough else None
-                if better is not None:
-                    found.append(better)
-        return found
-
-    def covered(self, body: tuple[Condition, ...]) -> set[int]:
-        """The examples of the working set that satisfy all conditions."""
-        return {e for e in self.working if all(holds(c, self.rows[e], self.assigned[e]) for c in body)}
-
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """The best rule by greedy or beam search."""
         negative = self.objective.negative
@@ -248,11 +217,10 @@ class TwinEngine:
             for body, cover in beam:
                 if longest is None or len(body) < longest:
                     level += self.extensions(body, cover, allowed)
-                level += self.members(body, cover, allowed)
             level.sort(key=lambda one: one.rank, reverse=True)  # stable: earlier parents and conditions stay in front
             kept: list[Found] = []
             for one in level:
-                if all(same(one.body) != same(other.body) for other in kept):
+                if all(set(one.body) != set(other.body) for other in kept):
                     kept.append(one)
             kept = kept[: self.options.beam_width]
             if not kept or (best is not None and kept[0].rank <= best.rank):

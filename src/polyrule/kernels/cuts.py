@@ -7,7 +7,7 @@ sums over the covered rows in the feature's order, so all thresholds of a featur
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from polyrule.data.table import Table
 from polyrule.kernels.state import TrainingState
-from polyrule.model.conditions import holds_in
-from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.utils.arrays import Bools, Ints
 
 
@@ -61,7 +60,7 @@ def cut_sides(steps: int, before: bool, behind: bool) -> tuple[Ints, Bools]:
 
 @dataclass(frozen=True, eq=False)
 class RowBatch:
-    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``, and all of `offset`.
+    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``.
 
     `condition` makes the condition of a candidate when it is wanted, which for most of them is never.
     """
@@ -71,7 +70,6 @@ class RowBatch:
     start: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
     condition: Callable[[int], Condition]
-    offset: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.start)
@@ -88,13 +86,13 @@ class RowBatch:
 
     def covered(self, index: int) -> Ints:
         """Rows that candidate `index` covers, ascending."""
-        return np.sort(np.concatenate([self.offset, self.rows[self.start[index] : self.end[index]]]))
+        return np.sort(self.rows[self.start[index] : self.end[index]])
 
     def sums(self, per_row: Ints) -> Ints:
         """Sum of `per_row` (indexed like the training examples) over each candidate's rows."""
         running = np.zeros((len(self.rows) + 1, *per_row.shape[1:]), dtype=np.int64)
         np.cumsum(per_row[self.rows], axis=0, out=running[1:])
-        return np.asarray(running[self.end] - running[self.start] + per_row[self.offset].sum(axis=0))
+        return np.asarray(running[self.end] - running[self.start])
 
 
 @dataclass(eq=False)
@@ -125,11 +123,6 @@ class CutFinder:
                     if len(batch):
                         yield batch, int(label)
 
-    def members(self, offset: Ints, border: Ints) -> Iterator[tuple[RowBatch, None]]:
-        """Yield the non-empty batches of members that add at least one row of a border to an offset, not all of it."""
-        for batch in self._of_features(border, set()):
-            yield replace(batch, offset=offset), None
-
     def _of_features(self, covered: Ints, tested: set[int]) -> Iterator[RowBatch]:
         for index, feature in enumerate(self.table.features):
             if not feature.is_nominal:
@@ -140,12 +133,6 @@ class CutFinder:
                 continue
             if len(batch):
                 yield batch
-
-    def holding(self, condition: FeatureCondition | LabelCondition, rows: Ints) -> Bools:
-        """Whether each of some rows satisfies a condition."""
-        if isinstance(condition, LabelCondition):
-            return np.asarray(self.state.assigned[rows, condition.label] == condition.value)
-        return holds_in(condition, self.table.column(condition.feature)[rows])
 
     def _working_values(self, index: int) -> npt.NDArray[np.float64]:
         if index not in self._distinct:

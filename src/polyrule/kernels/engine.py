@@ -30,17 +30,13 @@ class GrowOptions:
     min_coverage : float
         Least weight of working-set examples a body must cover; 0 is off. A float is the decimal it is written as.
     max_conditions : int or None
-        Longest body allowed; None is no limit. A group counts as one condition.
-    max_members : int
-        Most members of a group ("any of", "at least 2 of"), of which a body may have one; 0 is no groups. See
-        `polyrule.kernels.growth`.
+        Longest body allowed; None is no limit.
     """
 
     beam_width: int = 1
     label_conditions: bool = True
     min_coverage: float | Fraction = 0
     max_conditions: int | None = None
-    max_members: int = 0
 
     def __post_init__(self) -> None:
         try:
@@ -49,8 +45,6 @@ class GrowOptions:
             fine = False
         if not fine:
             raise OptionError(f"min_coverage must be a finite number of at least 0, got {self.min_coverage}")
-        if self.max_members != 0 and self.max_members < 2:
-            raise OptionError(f"max_members must be 0 (no groups) or at least 2, got {self.max_members}")
 
     @property
     def least_weight(self) -> int:

@@ -3,30 +3,19 @@
 `Growth` is the loop; an engine says what a node is, which batches of conditions extend one, and who judges them. The
 reference engine does so from rows, the counted engine from sums. The compiled engine has the same loop in C++.
 
-A body is a conjunction of conditions, one of which may be a *group*: at least `least` of its members hold. Every step
-adds one condition to a body of the last level (`steps`):
+A body is a conjunction of conditions. Each step adds one condition on a feature or a label to a body of the last level,
+up to `max_conditions`. A candidate covers some rows of its body, not all of them; thresholds that divide these rows
+alike are one candidate, at the lowest of them. Heads are judged from the counts of what is covered.
 
-- *and*: a condition on a feature or a label joins the conjunction, while that has fewer than `max_conditions`; a group
-  counts as one of them.
-- *one more member*: a condition on a feature joins the group, while that has fewer than `max_members`. In a body
-  without a group, the last k conditions are taken for a group of which all k must hold, if they are all on features:
-  one more member makes it "any of" two (k = 1), "at least 2 of" three (k = 2), and so on.
-
-A step covers the rows of its *offset*, whatever the condition, and those of its *border* that satisfy it. For "and" the
-offset is empty and the border is the body's cover. For a member the offset is the cover, and the border are the rows
-where the other conditions hold and exactly `least` - 1 members do. A candidate satisfies some rows of the border, not
-all of them; thresholds that divide the border alike are one candidate, at the lowest of them; what is a member already
-is none. Heads are judged from the counts of what is covered.
-
-The bodies of a level are ordered by value, then true positives; then the earlier parent comes first, then "and" before
-k = 1, 2, …, then the earlier condition: features by column, labels last.
+The bodies of a level are ordered by value, then true positives; then the earlier parent comes first, then the earlier
+condition: features by column, labels last.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -37,7 +26,7 @@ from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Batch, Judge, Verdict
 from polyrule.measures import Objective
-from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, in_any_order, size_of
+from polyrule.model.rule import Condition, LabelCondition
 from polyrule.utils.arrays import Bools
 
 Body = tuple[Condition, ...]
@@ -56,73 +45,6 @@ class Node:
         """What bodies of one level are ordered by; only bodies with a head get there."""
         assert self.verdict is not None
         return self.verdict.rank
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One way to make a body longer: a condition on its own, or one more of the `members` of which `least` must hold.
-
-    Examples
-    --------
-    >>> from polyrule.model.rule import NumericCondition
-    >>> a, b = NumericCondition(0, ">", 0.5), NumericCondition(1, ">", 0.5)
-    >>> Step((), (a,), 1).body(b) == (GroupCondition((a, b), 1),)
-    True
-    """
-
-    before: Body
-    members: tuple[FeatureCondition, ...] = ()
-    least: int = 0
-    after: Body = ()
-
-    @property
-    def others(self) -> Body:
-        """The conditions beside the members."""
-        return (*self.before, *self.after)
-
-    def body(self, condition: Condition) -> Body:
-        """Return the longer body."""
-        if not self.members:
-            return (*self.before, condition)
-        assert not isinstance(condition, GroupCondition | LabelCondition)
-        return (*self.before, GroupCondition((*self.members, condition), self.least), *self.after)
-
-    def repeats(self, batch: Batch) -> Bools:
-        """Which candidates of a batch are members already; if one is enough, no row of the border satisfies those."""
-        tested = {member.feature for member in self.members} if self.least > 1 else set()
-        again = np.zeros(len(batch), dtype=bool)
-        if len(batch) and tested and batch.condition(0).feature in tested:  # type: ignore[union-attr]
-            again[:] = [batch.condition(index) in self.members for index in range(len(batch))]
-        return again
-
-
-def steps(body: Body, options: GrowOptions) -> Iterator[Step]:
-    """Yield the steps that a body may take, in their order.
-
-    Examples
-    --------
-    >>> from polyrule.model.rule import NumericCondition
-    >>> a, b = NumericCondition(0, ">", 0.5), NumericCondition(1, ">", 0.5)
-    >>> [(len(step.before), len(step.members), step.least) for step in steps((a, b), GrowOptions(max_members=3))]
-    [(2, 0, 0), (1, 1, 1), (0, 2, 2)]
-    >>> [(len(step.members), step.least) for step in steps((GroupCondition((a, b)),), GrowOptions(max_members=3))]
-    [(0, 0), (2, 1)]
-    """
-    if options.max_conditions is None or len(body) < options.max_conditions:
-        yield Step(body)
-    if options.max_members == 0:
-        return
-    for place, condition in enumerate(body):
-        if isinstance(condition, GroupCondition):
-            if len(condition.members) < options.max_members:
-                yield Step(body[:place], condition.members, condition.least, body[place + 1 :])
-            return
-    members: tuple[FeatureCondition, ...] = ()
-    for condition in body[: -options.max_members : -1]:
-        if isinstance(condition, GroupCondition | LabelCondition):
-            return
-        members = (condition, *members)
-        yield Step(body[: len(body) - len(members)], members, len(members))
 
 
 N = TypeVar("N", bound=Node)
@@ -162,14 +84,14 @@ class Growth(ABC, Generic[N]):
         """Return the empty body, judged."""
 
     @abstractmethod
-    def search(self, parent: N, step: Step, literals: Bools, floor: Verdict | None) -> list[N]:
-        """Return the best `beam_width` extensions of one body by a step, in canonical order among equals.
+    def search(self, parent: N, literals: Bools, floor: Verdict | None) -> list[N]:
+        """Return the best `beam_width` extensions of one body, in canonical order among equals.
 
         Those that do not beat `floor` may be left out.
         """
 
     @abstractmethod
-    def extended(self, parent: N, step: Step, batch: Any, verdict: Verdict) -> N:
+    def extended(self, parent: N, batch: Any, verdict: Verdict) -> N:
         """Return the node of the candidate that a verdict names."""
 
     @abstractmethod
@@ -237,18 +159,16 @@ class Growth(ABC, Generic[N]):
         found = [
             node
             for parent in level
-            for step in steps(parent.body, self.options)
-            for node in self.search(parent, step, literals, floor)
+            if self.options.max_conditions is None or len(parent.body) < self.options.max_conditions
+            for node in self.search(parent, literals, floor)
         ]
-        found.sort(key=lambda node: node.rank, reverse=True)  # stable: earlier parents, steps and conditions stay first
-        first: dict[frozenset[Any], N] = {}
+        found.sort(key=lambda node: node.rank, reverse=True)  # stable: earlier parents and conditions stay first
+        first: dict[frozenset[Condition], N] = {}
         for node in found:
-            first.setdefault(in_any_order(node.body), node)
+            first.setdefault(frozenset(node.body), node)
         return list(first.values())[: self.options.beam_width]
 
-    def shortlist(
-        self, parent: N, step: Step, batches: Batches, literals: Bools, floor: Verdict | None = None
-    ) -> list[N]:
+    def shortlist(self, parent: N, batches: Batches, literals: Bools, floor: Verdict | None = None) -> list[N]:
         """Judge the candidates of one batch after the other; return the best `beam_width` of them as nodes."""
         nodes: list[N] = []
         width = self.options.beam_width
@@ -260,7 +180,7 @@ class Growth(ABC, Generic[N]):
             if label is not None:
                 allowed = open_literals.copy()
                 allowed[label] = False
-            skip = (batch.weight < self.options.least_weight) | step.repeats(batch)
+            skip = batch.weight < self.options.least_weight
             for _ in range(min(width, len(batch))):
                 full = len(nodes) >= width
                 verdict = self._judge.best(batch, allowed, skip, nodes[-1].verdict if full else floor)
@@ -269,7 +189,7 @@ class Growth(ABC, Generic[N]):
                 skip[verdict.index] = True
                 if full and not verdict.beats(nodes[-1].verdict):
                     break
-                nodes.append(self.extended(parent, step, batch, verdict))
+                nodes.append(self.extended(parent, batch, verdict))
                 nodes.sort(key=lambda node: node.rank, reverse=True)
                 del nodes[width:]
                 if verdict.beats(self._reached.verdict if self._reached else None):
@@ -305,4 +225,4 @@ def _better(best: Candidate | None, found: Candidate | None) -> Candidate | None
 
 
 def _rank(candidate: Candidate) -> tuple[Fraction, int, int]:
-    return candidate.value, candidate.tp, -size_of(candidate.body)
+    return candidate.value, candidate.tp, -len(candidate.body)

@@ -33,8 +33,6 @@ from polyrule.measures.ratio import exact_number
 from polyrule.model.bodies import AT_MOST, CATEGORY, LABEL
 from polyrule.model.rule import (
     Condition,
-    FeatureCondition,
-    GroupCondition,
     LabelCondition,
     NominalCondition,
     NumericCondition,
@@ -119,7 +117,6 @@ class NativeEngine:
                 "label_conditions": options.label_conditions,
                 "min_coverage": options.least_weight,
                 "max_conditions": options.max_conditions,
-                "max_members": options.max_members,
             },
             limits=self._limits,
             # a function is asked by one thread
@@ -324,16 +321,10 @@ def _labels(truth: Any) -> Any:
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
 
 
-def _condition(found: Any) -> Condition:
-    """Read a condition, or the members of a group and how many of them must hold."""
-    if len(found) == 2:
-        members, least = found
-        return GroupCondition(tuple(_on_feature(*member) for member in members), least)
+def _condition(found: tuple[int, int, float]) -> Condition:
     test, index, value = found
-    return LabelCondition(index, int(value)) if test == LABEL else _on_feature(test, index, value)
-
-
-def _on_feature(test: int, index: int, value: float) -> FeatureCondition:
+    if test == LABEL:
+        return LabelCondition(index, int(value))
     if test == CATEGORY:
         return NominalCondition(index, int(value))
     return NumericCondition(index, "<=" if test == AT_MOST else ">", value)

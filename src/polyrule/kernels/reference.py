@@ -14,11 +14,10 @@ from polyrule.heads import LabelCounts, World
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming
 from polyrule.kernels.cuts import CutFinder, RowBatch
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
-from polyrule.kernels.growth import Batches, Growth, Node, Step
+from polyrule.kernels.growth import Growth, Node
 from polyrule.kernels.judge import Judge, Verdict, no_condition
 from polyrule.kernels.state import TrainingState
 from polyrule.measures import Objective
-from polyrule.model.rule import GroupCondition
 from polyrule.utils.arrays import Bools, Ints
 
 
@@ -110,26 +109,15 @@ class ReferenceEngine(Growth[RowNode]):
         whole = RowBatch(self.state, rows, np.array([0]), np.array([len(rows)]), no_condition)
         return RowNode((), self.remaining, self._judge.best(whole, literals), rows)
 
-    def search(self, parent: RowNode, step: Step, literals: Bools, floor: Verdict | None) -> list[RowNode]:
-        """Return the best extensions of one body by a step."""
-        batches: Batches = self._cuts.batches(parent.rows, parent.body)
-        if step.members:
-            batches = self._cuts.members(parent.rows, self._border(step))
-        return self.shortlist(parent, step, batches, literals, floor)
+    def search(self, parent: RowNode, literals: Bools, floor: Verdict | None) -> list[RowNode]:
+        """Return the best extensions of one body."""
+        return self.shortlist(parent, self._cuts.batches(parent.rows, parent.body), literals, floor)
 
-    def _border(self, step: Step) -> Ints:
-        """Rows where one more member would make the group hold, and all other conditions do."""
-        rows = np.flatnonzero(self.state.working)
-        for condition in step.others:
-            assert not isinstance(condition, GroupCondition)
-            rows = rows[self._cuts.holding(condition, rows)]
-        count = np.sum([self._cuts.holding(member, rows) for member in step.members], axis=0)
-        return np.asarray(rows[count == step.least - 1])
-
-    def extended(self, parent: RowNode, step: Step, batch: RowBatch, verdict: Verdict) -> RowNode:
+    def extended(self, parent: RowNode, batch: RowBatch, verdict: Verdict) -> RowNode:
         """Return the node of the candidate that a verdict names."""
         index = verdict.index
-        return RowNode(step.body(batch.condition(index)), int(batch.weight[index]), verdict, batch.covered(index))
+        body = (*parent.body, batch.condition(index))
+        return RowNode(body, int(batch.weight[index]), verdict, batch.covered(index))
 
     def candidate(self, node: RowNode) -> Candidate:
         """Return a grown body as a rule."""

@@ -11,7 +11,7 @@ import numpy as np
 from polyrule.data.table import Feature
 from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
-from polyrule.scale.coded import Body, Border, Counts, Range
+from polyrule.scale.coded import Body, Counts, Range
 from polyrule.store.bins import Bins
 from polyrule.utils.arrays import Bools, Ints
 
@@ -27,11 +27,10 @@ class CountedBatch:
 
     @classmethod
     def of(
-        cls, border: Border, counts: Counts, ranges: Callable[[int], Range], condition: Callable[[int], Condition]
+        cls, body: Body, counts: Counts, ranges: Callable[[int], Range], condition: Callable[[int], Condition]
     ) -> CountedBatch:
-        """Return the candidates that satisfy so much of a border."""
-        covered = counts if border.offset is None else counts + border.offset
-        return cls(covered.kinds, covered.weight, lambda index: border.longer(ranges(index)), condition)
+        """Return the candidates that add one condition each to a body."""
+        return cls(counts.kinds, counts.weight, lambda index: (*body, ranges(index)), condition)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -58,7 +57,7 @@ def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, Bools]:
 
 
 def numeric_batch(
-    border: Border, column: int, bins: Bins, counts: Counts, occurs: Ints, only: tuple[int, bool] | None = None
+    body: Body, column: int, bins: Bins, counts: Counts, occurs: Ints, only: tuple[int, bool] | None = None
 ) -> CountedBatch:
     """Candidates ``<=`` and ``>`` of a numeric feature, cut between bins; or the one of a cut and side."""
     below, above = numeric_cuts(counts.weight, occurs)
@@ -84,11 +83,11 @@ def numeric_batch(
         threshold = midpoint(float(bins.highs[cut]), float(bins.lows[upper]))
         return NumericCondition(column, ">" if above[index] else "<=", threshold)
 
-    return CountedBatch.of(border, Counts(split(counts.kinds), split(counts.weight)), ranges, condition)
+    return CountedBatch.of(body, Counts(split(counts.kinds), split(counts.weight)), ranges, condition)
 
 
 def equality_batch(
-    border: Border, column: int, features: tuple[Feature, ...], counts: Counts, only: int | None = None
+    body: Body, column: int, features: tuple[Feature, ...], counts: Counts, only: int | None = None
 ) -> CountedBatch:
     """Candidates ``=`` of a nominal feature or of a label, or the one of a code; the last code is a missing value."""
     total = int(counts.weight.sum())
@@ -105,4 +104,4 @@ def equality_batch(
     def ranges(index: int) -> Range:
         return Range(column, int(values[index]), int(values[index]))
 
-    return CountedBatch.of(border, counts.at(values), ranges, condition)
+    return CountedBatch.of(body, counts.at(values), ranges, condition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -33,16 +33,7 @@ class Range:
     threshold: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
-    """A condition: how many of some others hold lies in [low, high]."""
-
-    conditions: tuple[Range, ...]
-    low: int
-    high: int
-
-
-Body = tuple[Range | Members, ...]
+Body = tuple[Range, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +139,3 @@ class Counts:
 def on_host(array: Any) -> Any:
     """Return an array of this machine or of a GPU as a NumPy array."""
     return array if isinstance(array, np.ndarray) else array.get()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Border:
-    """The rows that a step divides, with their counts; what it covers besides; and the longer body of a condition."""
-
-    rows: Body
-    counts: Counts
-    longer: Callable[[Range], Body]
-    offset: Counts | None = None

@@ -11,12 +11,11 @@ import numpy as np
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
-from polyrule.kernels.growth import Step as Growing
 from polyrule.kernels.judge import Verdict, no_condition
 from polyrule.measures import Objective, RatioMeasure
-from polyrule.model.rule import LabelCondition, NominalCondition
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition
 from polyrule.scale.batches import CountedBatch, equality_batch, numeric_batch
-from polyrule.scale.coded import LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step, on_host
+from polyrule.scale.coded import LABEL_CODES, Body, Counts, Layout, Range, Step, on_host
 from polyrule.scale.counter import Counter
 from polyrule.scale.judge import ColumnViews, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
@@ -46,7 +45,7 @@ class CountedCandidate(Candidate):
 class CountedNode(Node):
     """A body as ranges of codes, with its counts once somebody has asked for them.
 
-    Its rows are those of the `parent` that satisfy its last condition; None where they are not.
+    Its rows are those of the `parent` that satisfy its last condition; the empty body has no parent.
     """
 
     coded: Body = ()
@@ -187,7 +186,7 @@ class CountedEngine(Growth[CountedNode]):
 
     # -- counting --------------------------------------------------------------------------------------------------
 
-    def _count(self, body: Body, without: Range | Members | None = None, layout: Layout | None = None) -> Counts:
+    def _count(self, body: Body, without: Range | None = None, layout: Layout | None = None) -> Counts:
         self._look_at_the_clock()
         # a label that nobody has set is never found set
         occurring = tuple(15 if was_set else 3 for was_set in self._ever_set)
@@ -223,14 +222,11 @@ class CountedEngine(Growth[CountedNode]):
 
     def _totals(self) -> Ints:
         """Rows of the working set by label and kind."""
-        return np.asarray(self._first_column().kinds.sum(axis=0))
-
-    def _first_column(self, node: CountedNode | None = None) -> Counts:
-        """Counts of a body, or of the empty one, by any one column: enough for what is summed over all its bins."""
-        if self._ranged:
-            narrow = Layout.of(self.bins, self.labels, self._ranges[0].columns[:1])
-            return self._count(() if node is None else node.coded, layout=narrow).on_host()
-        return self._column(self._whole() if node is None else self._counts(node), 0).on_host()
+        if self._ranged:  # any one column has every row in one of its bins
+            counts = self._count((), layout=Layout.of(self.bins, self.labels, self._ranges[0].columns[:1]))
+        else:
+            counts = self._column(self._whole(), 0)
+        return np.asarray(counts.on_host().kinds.sum(axis=0))
 
     def _column(self, counts: Counts, position: int) -> Counts:
         starts = self._layout.starts
@@ -248,50 +244,28 @@ class CountedEngine(Growth[CountedNode]):
         verdict = self._judge.best(whole, literals)
         return CountedNode((), self.remaining, verdict, counts=None if self._ranged else self._whole())
 
-    def search(self, parent: CountedNode, step: Growing, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
-        """Return the best extensions of one body by a step."""
+    def search(self, parent: CountedNode, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
+        """Return the best extensions of one body."""
         found: list[CountedNode] = []
         for part in self._ranges:
             self._layout = part
-            if self._open_columns(step):
-                found += self._search(parent, step, self._border(parent, step), literals, floor)
+            if self._open_columns(parent.body):
+                found += self._search(parent, self._counts(parent), literals, floor)
         found.sort(key=lambda node: node.rank, reverse=True)  # stable: earlier ranges stay first
         return found[: self.options.beam_width]
 
-    def _search(
-        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, floor: Verdict | None
-    ) -> list[CountedNode]:
-        greedy = self.options.beam_width == 1 and not step.members
+    def _search(self, parent: CountedNode, counts: Counts, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
+        greedy = self.options.beam_width == 1
         measure = self._judge.fast_measure(literals) if greedy and self._can_decide else None
         if measure is not None:
-            return self._decide(parent, step, border, literals, measure)
-        return self.shortlist(parent, step, self._batches(step, border, self._batch), literals, floor)
+            return self._decide(parent, counts, literals, measure)
+        return self.shortlist(parent, self._batches(parent, counts, self._batch), literals, floor)
 
-    def _border(self, parent: CountedNode, step: Growing) -> Border:
-        coded = parent.coded
-        if not step.members:
-            return Border(coded, self._counts(parent), lambda found: (*coded, found))
-        first, last = len(step.before), len(coded) - len(step.after)
-        before, between, after = coded[:first], coded[first:last], coded[last:]
-        members: list[Range] = []
-        for condition in between:
-            members += condition.conditions if isinstance(condition, Members) else (condition,)
-        rows = (*before, *after, Members(tuple(members), step.least - 1, step.least - 1))
-
-        def longer(found: Range) -> Body:
-            return (*before, Members((*members, found), step.least, len(members) + 1), *after)
-
-        covered = self._first_column(parent)
-        offset = Counts(covered.kinds.sum(axis=0), covered.weight.sum())
-        return Border(rows, self._count(rows), longer, offset)
-
-    def extended(self, parent: CountedNode, step: Growing, batch: CountedBatch, verdict: Verdict) -> CountedNode:
+    def extended(self, parent: CountedNode, batch: CountedBatch, verdict: Verdict) -> CountedNode:
         """Return the node of the candidate that a verdict names."""
         index = verdict.index
-        above = None if step.members else parent
-        return CountedNode(
-            step.body(batch.condition(index)), int(batch.weight[index]), verdict, batch.body(index), above
-        )
+        body = (*parent.body, batch.condition(index))
+        return CountedNode(body, int(batch.weight[index]), verdict, batch.body(index), parent)
 
     def candidate(self, node: CountedNode) -> Candidate:
         """Return a grown body as a rule; nobody has listed its rows."""
@@ -300,33 +274,31 @@ class CountedEngine(Growth[CountedNode]):
         verdict = node.verdict
         return CountedCandidate(node.body, verdict.head, verdict.value, nobody, node.coded, node.counts, version)
 
-    def _batches(self, step: Growing, border: Border, batch_of: Callable[[Border, int], CountedBatch]) -> Batches:
-        for column in self._open_columns(step):
+    def _batches(
+        self, parent: CountedNode, counts: Counts, batch_of: Callable[[Body, Counts, int], CountedBatch]
+    ) -> Batches:
+        for column in self._open_columns(parent.body):
             label = column - len(self.features)
-            yield batch_of(border, column), label if label >= 0 else None
+            yield batch_of(parent.coded, counts, column), label if label >= 0 else None
 
-    def _decide(
-        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, measure: RatioMeasure
-    ) -> list[CountedNode]:
+    def _decide(self, parent: CountedNode, counts: Counts, literals: Bools, measure: RatioMeasure) -> list[CountedNode]:
         """Find the best extension by the compiled decider; the judge then names its head."""
         self._look_at_the_clock()
         allowed = without_tested(literals, parent.body)
-        columns = self._open_columns(step)
+        columns = self._open_columns(parent.body)
         single = self.objective.max_head_size == 1
         occurs, total = self._occurs(), self._judge.total
-        found = decide(
-            border.counts, occurs, self._views(columns), allowed, total, measure, self.options.least_weight, single
-        )
+        found = decide(counts, occurs, self._views(columns), allowed, total, measure, self.options.least_weight, single)
         if found is None:
             return []
         position, cut, above = found
         column = columns[position]
-        chosen = self._batch(border, column, (cut, above))
+        chosen = self._batch(parent.coded, counts, column, (cut, above))
         if column >= len(self.features):
             allowed[column - len(self.features)] = False
         verdict = self._judge.best(chosen, allowed)
         assert verdict is not None
-        return [self.extended(parent, step, chosen, verdict)]
+        return [self.extended(parent, chosen, verdict)]
 
     def _views(self, columns: list[int]) -> ColumnViews:
         asked = self._layout, columns
@@ -348,19 +320,16 @@ class CountedEngine(Growth[CountedNode]):
     def _is_numeric(self, column: int) -> bool:
         return column < len(self.features) and not self.features[column].is_nominal
 
-    def _open_columns(self, step: Growing) -> list[int]:
-        """Columns that may take part in a step, in canonical order: for members, those of features."""
-        columns = sorted(self._layout.columns)
-        if step.members:
-            return [c for c in columns if c < len(self.features)]
-        tested = {c.feature for c in step.before if isinstance(c, NominalCondition)}
-        tested |= {len(self.features) + c.label for c in step.before if isinstance(c, LabelCondition)}
-        return [c for c in columns if c not in tested]
+    def _open_columns(self, body: tuple[Condition, ...]) -> list[int]:
+        """Columns that a body may still test, in canonical order."""
+        tested = {c.feature for c in body if isinstance(c, NominalCondition)}
+        tested |= {len(self.features) + c.label for c in body if isinstance(c, LabelCondition)}
+        return [c for c in sorted(self._layout.columns) if c not in tested]
 
-    def _batch(self, border: Border, column: int, only: tuple[int, bool] | None = None) -> CountedBatch:
+    def _batch(self, body: Body, counts: Counts, column: int, only: tuple[int, bool] | None = None) -> CountedBatch:
         place = self._place[column]
-        own = self._column(border.counts, place).on_host()
+        own = self._column(counts, place).on_host()
         if not self._is_numeric(column):
-            return equality_batch(border, column, self.features, own, None if only is None else only[0])
+            return equality_batch(body, column, self.features, own, None if only is None else only[0])
         occurs = self._occurs()[self._layout.starts[place] : self._layout.starts[place + 1]]
-        return numeric_batch(border, column, self.bins[column], own, on_host(occurs), only)
+        return numeric_batch(body, column, self.bins[column], own, on_host(occurs), only)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from polyrule.scale.coded import Body, Counts, Layout, Members, Range
+from polyrule.scale.coded import Body, Counts, Layout, Range
 from polyrule.scale.gpu_count import count_on_device
 from polyrule.scale.state import BlockState
 from polyrule.utils.arrays import Ints
@@ -37,7 +37,7 @@ class CountRows:
     body: Body
     layout: Layout
     usual: tuple[int, ...]
-    without: Range | Members | None = None
+    without: Range | None = None
     compiled: bool = True
     occurring: tuple[int, ...] | None = None
 

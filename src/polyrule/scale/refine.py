@@ -14,12 +14,12 @@ from functools import cache, partial
 import numpy as np
 
 from polyrule.kernels.cuts import cut_sides, midpoint
-from polyrule.kernels.growth import Step, without_tested
+from polyrule.kernels.growth import without_tested
 from polyrule.kernels.judge import Verdict
 from polyrule.measures.definition import KINDS
 from polyrule.model.rule import Condition, NumericCondition
 from polyrule.scale.batches import CountedBatch
-from polyrule.scale.coded import Body, Border, Counts, Range, on_host
+from polyrule.scale.coded import Body, Counts, Range, on_host
 from polyrule.scale.engine import CountedEngine, CountedNode
 from polyrule.scale.state import BlockState
 from polyrule.utils.arrays import Bools, Floats, Ints
@@ -103,34 +103,33 @@ class FindEnds:
 class RefiningEngine(CountedEngine):
     """Grows the rules of the ordinary learner: bins first, then the values inside those that could hold better cuts."""
 
-    def _search(
-        self, parent: CountedNode, step: Step, border: Border, literals: Bools, floor: Verdict | None
-    ) -> list[CountedNode]:
+    def _search(self, parent: CountedNode, counts: Counts, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
         """Return the best extensions of one body, cuts inside bins included."""
-        coarse = super()._search(parent, step, border, literals, None)
+        coarse = super()._search(parent, counts, literals, None)
         full = len(coarse) >= self.options.beam_width
         level = coarse[-1].rank[0] if full else None
         allowed = without_tested(literals, parent.body)
         exact = partial(self._exact_batch, level=level, allowed=allowed)
-        return self.shortlist(parent, step, self._batches(step, border, exact), literals, floor)
+        return self.shortlist(parent, self._batches(parent, counts, exact), literals, floor)
 
-    def _exact_batch(self, border: Border, column: int, level: Fraction | None, allowed: Bools) -> CountedBatch:
+    def _exact_batch(
+        self, body: Body, table: Counts, column: int, level: Fraction | None, allowed: Bools
+    ) -> CountedBatch:
         if not self._is_numeric(column):
-            return self._batch(border, column)
-        counts = self._column(border.counts, self._place[column]).on_host()
+            return self._batch(body, table, column)
+        counts = self._column(table, self._place[column]).on_host()
         bins = len(self.bins[column])
-        offset = 0 if border.offset is None else border.offset.kinds
-        inside = np.flatnonzero(self._hopeful(counts, offset, bins, level, allowed) & (counts.weight[:bins] > 0))
+        inside = np.flatnonzero(self._hopeful(counts, bins, level, allowed) & (counts.weight[:bins] > 0))
         many = inside[self.bins[column].lows[inside] < self.bins[column].highs[inside]]
-        inner = self.counter.ask(LookInside(border.rows, column, tuple(many.tolist()))) if len(many) else None
-        return self._cuts(border, column, _steps(counts, bins, many, inner), missing=counts.weight[bins] > 0)
+        inner = self.counter.ask(LookInside(body, column, tuple(many.tolist()))) if len(many) else None
+        return self._cuts(body, column, _steps(counts, bins, many, inner), missing=counts.weight[bins] > 0)
 
-    def _cuts(self, border: Border, column: int, steps: Inner, missing: bool) -> CountedBatch:
+    def _cuts(self, body: Body, column: int, steps: Inner, missing: bool) -> CountedBatch:
         """Return the candidates of a numeric feature, cut between steps."""
         last, ask = len(self.bins[column]) - 1, self.counter.ask
         before = behind = False
         if missing and len(steps.codes):
-            covered, working = ask(FindEnds(border.rows, column, last)), ask(FindEnds((), column, last))
+            covered, working = ask(FindEnds(body, column, last)), ask(FindEnds((), column, last))
             before, behind = working.low < covered.low, working.high > covered.high
         below, above = cut_sides(len(steps.codes), before, behind)
 
@@ -146,7 +145,7 @@ class RefiningEngine(CountedEngine):
             if step < 0:
                 low = ask(FindEnds((), column, last)).low
             elif np.isnan(steps.values[step]):
-                low = ask(FindEnds(border.rows, column, int(steps.codes[step]))).high
+                low = ask(FindEnds(body, column, int(steps.codes[step]))).high
             else:
                 low = float(steps.values[step])
             return midpoint(low, ask(FindEnds((), column, last, low)).low)
@@ -157,9 +156,9 @@ class RefiningEngine(CountedEngine):
         def condition(index: int) -> Condition:
             return NumericCondition(column, ">" if above[index] else "<=", threshold(int(below[index])))
 
-        return CountedBatch.of(border, Counts(split(steps.counts.kinds), split(steps.counts.weight)), ranges, condition)
+        return CountedBatch.of(body, Counts(split(steps.counts.kinds), split(steps.counts.weight)), ranges, condition)
 
-    def _hopeful(self, counts: Counts, offset: Ints | int, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
+    def _hopeful(self, counts: Counts, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
         """Which bins could hold a cut that reaches the level: take of their rows only those that help."""
         measure = self._judge.fast_measure(allowed)
         if level is None or level <= 0 or measure is None:
@@ -178,7 +177,7 @@ class RefiningEngine(CountedEngine):
             empty = h[0] + h[3] * total[:, 0] + h[4] * total[:, 1]
             size = abs(h[0]) + abs(h[3]) * total[:, 0] + abs(h[4]) * total[:, 1]
             gain = (extra * np.maximum(slope, 0)).sum(axis=2)
-            for base in (upto - extra + offset, upto[-1:] - upto + offset):
+            for base in (upto - extra, upto[-1:] - upto):
                 bound = empty + (base * slope).sum(axis=2) + gain
                 rounding = SLACK * (size + ((base + extra) * np.abs(slope)).sum(axis=2))
                 reached = (bound >= -rounding) & allowed[:, value] & (base[..., value] + extra[..., value] > 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.scale.coded import Body, Members, Range, Step
+from polyrule.scale.coded import Body, Range, Step
 from polyrule.store.packed import Block
 
 WORD = 64
@@ -61,11 +61,8 @@ class BlockState:
         self._covers[body] = rows
         return rows
 
-    def satisfies(self, condition: Range | Members, rows: Any) -> Any:
+    def satisfies(self, condition: Range, rows: Any) -> Any:
         """Whether each of the rows satisfies a condition."""
-        if isinstance(condition, Members):
-            held = sum(self.satisfies(member, rows).astype(np.int64) for member in condition.conditions)
-            return (held >= condition.low) & (held <= condition.high)
         if condition.threshold is not None:
             assert self.block.values is not None
             values = self.block.values[condition.column][rows]
