@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
 from polyrule.measures.base import Counts, Measure, divided
+from polyrule.utils.arrays import Floats
 
 Bound = Callable[[Counts, Counts], Fraction]
 ZERO = Fraction(0)
