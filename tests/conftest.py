@@ -48,7 +48,7 @@ def benchmark_root() -> Path:
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
     """Teachers of ensembles grow 12 trees instead of 60 or 100, for modules where nothing hangs on their number."""
-    from polyrule.teacher.forest import Forest
+    from polyrule.soft_targets.forest import Forest
 
     grow = Forest.__init__
 

@@ -47,8 +47,7 @@ LEVEL = {room: level for level, line in enumerate(ROOMS.split("\n")) for room in
 # Modules, by the beginning of their name, that have not moved to their room yet; the longest name decides.
 OLD_NAMES = {
     "__main__": "cli",
-    "bins": "binning",
-    "bins.tests": "conditions",
+    "binning.code_tests": "conditions",
     "cluster": "dask",
     "errors": "utils",  # stays: a public module
     "kernels": "search",
@@ -63,8 +62,6 @@ OLD_NAMES = {
     "model.grouping": "conditions",
     "model.rule": "conditions",
     "scale": "search",
-    "store.bins": "binning",
-    "teacher": "soft_targets",
 }
 
 # Imports that point upward today, with the reason why each is still there.

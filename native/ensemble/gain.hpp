@@ -9,7 +9,7 @@ namespace polyrule {
 
 using Code = std::uint16_t;
 
-// Columns as `polyrule.bins.binning.BinnedTable` holds them.
+// Columns as `polyrule.binning.binned_table.BinnedTable` holds them.
 struct Bins {
   const Code* dense;          // [slots][rows]
   const std::int32_t* slot;   // per feature: its row in `dense`, or -1 where only unusual codes are listed

@@ -8,7 +8,7 @@ namespace polyrule {
 
 constexpr std::size_t kCodeWidth = 8;
 
-// What a tree is grown from. `polyrule.teacher.forest` holds the same in NumPy, and says what the numbers mean.
+// What a tree is grown from. `polyrule.soft_targets.forest` holds the same in NumPy, and says what the numbers mean.
 struct Ground {
   const float *design, *columns;  // the same twice: [examples][features], [features][examples]
   // Of columns that are mostly one value, that value, and which rows have another; a column without such is looked at

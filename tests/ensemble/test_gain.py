@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
-from polyrule.bins.binning import BinnedTable, Binning
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
 from polyrule.utils.compute import Compute, native
 

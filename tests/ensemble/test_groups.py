@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.ensemble.test_gain import needs_native, world
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import (
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.code_tests import (
     ABOVE,
     AT_MOST,
     CATEGORY,

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.test_gain import fixed, world
 
-from polyrule.bins.binning import BinnedTable, Binning
-from polyrule.bins.tests import ABOVE, BinTest, simplify
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import ABOVE, BinTest, simplify
 from polyrule.data.table import Table
 from polyrule.ensemble.building import Builder, BuildOptions, plain_examples
 from polyrule.ensemble.gain import Slopes, reference_best_conditions

@@ -13,8 +13,9 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.bins.binning import BinnedTable, Binning
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.data import Dataset, Table
 from polyrule.ensemble import scorecard
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyrule.bins.binning import Binning
+from polyrule.binning.binning import Binning
 from polyrule.data import Feature, Table
 from polyrule.ensemble import parts
 from polyrule.ensemble.building import Examples
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.parts import SoftTargets
-from polyrule.teacher import teacher as teachers
-from polyrule.teacher.teacher import Design
+from polyrule.soft_targets import feature_matrix
+from polyrule.soft_targets.feature_matrix import FeatureMatrix
 from polyrule.utils.compute import Compute
 
 
@@ -99,7 +99,7 @@ def test_categories_become_columns_and_missing_stays_missing() -> None:
         [Feature("hue", "nominal", ("r", "g", "b")), Feature("size"), Feature("flag", "nominal", ("no", "yes"))],
     )
     binning = Binning.of(table, 8)
-    matrix = Design.of(binning, table).of_table(table)
+    matrix = FeatureMatrix.of(binning, table).from_table(table)
     assert matrix[:, :3].tolist() == [[1, 0, 0], [0, 0, 1]]
     assert np.isnan(matrix[0, 3])
     assert matrix[:, 4].tolist() == [0, 1]
@@ -109,5 +109,5 @@ def test_a_table_too_wide_shows_the_columns_that_differ_most(monkeypatch) -> Non
     values = np.zeros((10, 4))
     values[:1, 0] = values[:5, 1] = values[:3, 3] = 1
     table = Table.from_array(values)
-    monkeypatch.setattr(teachers, "_LARGEST", 20)
-    assert Design.of(Binning.of(table, 8), table).features == (1, 3)
+    monkeypatch.setattr(feature_matrix, "_MAX_CELLS", 20)
+    assert FeatureMatrix.of(Binning.of(table, 8), table).features == (1, 3)

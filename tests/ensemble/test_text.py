@@ -15,8 +15,10 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.bins.binning import BinnedTable, Binning, looks_like_text
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds
+from polyrule.binning.text import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions

@@ -169,7 +169,7 @@ def test_a_decision_can_be_changed_without_refitting(fitted) -> None:
 
 
 def test_swaps_never_make_the_training_loss_worse() -> None:
-    from polyrule.bins.binning import Binning
+    from polyrule.binning.binning import Binning
     from polyrule.ensemble.building import Builder, BuildOptions, plain_examples
 
     X, Y = planted(300)

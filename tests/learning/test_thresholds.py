@@ -7,8 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyrule.binning.thresholds import short_between
 from polyrule.data.table import Feature, Table
-from polyrule.learning.readable import short_between, shorten
+from polyrule.learning.readable import shorten
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

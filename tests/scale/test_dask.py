@@ -23,6 +23,7 @@ from tests.scale.worlds import counted, learn_both, packed_of
 
 import polyrule.dask
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
+from polyrule.binning.bins import bins_of
 from polyrule.cluster.counter import TRIES, DaskCounter, again
 from polyrule.cluster.packing import pack_collections
 from polyrule.errors import DataError, OptionError
@@ -33,7 +34,6 @@ from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
 from polyrule.scale.questions import CountRows
 from polyrule.scale.workers import Share, add_up, answer_share, unpacked_answer
-from polyrule.store.bins import bins_of
 
 # distributed and tornado leave sockets and loops to the interpreter's end
 pytestmark = [

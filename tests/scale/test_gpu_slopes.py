@@ -14,7 +14,8 @@ from tests.ensemble import test_gain, test_logistic
 from tests.scale.emulated import no_gpu
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
-from polyrule.bins.binning import BinnedTable, Binning
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
 from polyrule.ensemble.logistic import Logistic, unit_for

@@ -12,7 +12,7 @@ from tests.ensemble.worlds import random_table
 
 import polyrule
 from polyrule import RuleEnsembleClassifier, datasets, pack
-from polyrule.bins.binning import Binning
+from polyrule.binning.binning import Binning
 from polyrule.data import Table
 from polyrule.store import pack_table
 from polyrule.store.coded_table import unpack

@@ -19,10 +19,11 @@ from tests.cli.helpers import ok, run
 
 import polyrule
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, Store, datasets, pack
+from polyrule.binning.bins import bins_of
+from polyrule.binning.quantiles import QuantileFinder
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.store import pack_table
-from polyrule.store.bins import CutFinder, bins_of
 from polyrule.store.folder import write_block
 from polyrule.store.packing import _Packer
 from polyrule.store.pieces import join_features
@@ -41,7 +42,7 @@ def test_cuts_are_those_of_the_whole_column(seed, rows, distinct, max_bins, capa
     rng = np.random.default_rng(seed)
     column = rng.integers(-distinct, distinct, rows) / 7
     column[rng.random(rows) < 0.1] = np.nan
-    finder = CutFinder(1, max_bins, max(capacity, max_bins))
+    finder = QuantileFinder(1, max_bins, max(capacity, max_bins))
     passes = 0
     while finder.unfinished:
         shuffled = rng.permutation(column) if passes % 2 else np.sort(column)

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from dask.distributed import Client, wait
 
+from polyrule.binning.bins import Bins, check_max_bins, min_values, nominal_bins
+from polyrule.binning.quantiles import ColumnCounts
 from polyrule.cluster.counter import again, block_shares
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
@@ -20,7 +22,6 @@ from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.scale.workers import add_up
 from polyrule.store import Block, Packed
-from polyrule.store.bins import Bins, ColumnCounts, check_max_bins, least_values, nominal_bins
 from polyrule.store.packed import encoded
 from polyrule.store.pieces import agreed, are_whole, numbers, of_positive_weight
 from polyrule.utils.arrays import Bools, Floats, Ints
@@ -190,7 +191,7 @@ def _cuts(client: Client, pieces: list[Any], features: tuple[Feature, ...], max_
         ColumnCounts.up_to(fence, own, alone=all(sample[j][1] for sample in samples))
         for j, (fence, own) in enumerate(zip(fences, np.split(every, ends[:-1]), strict=True))
     ]
-    wanted = {j: inside for j, column in enumerate(counts) if (inside := column.wanted(max_bins)).any()}
+    wanted = {j: inside for j, column in enumerate(counts) if (inside := column.unresolved(max_bins)).any()}
     finer = {j: ColumnCounts(sys.maxsize) for j in wanted}
     if wanted:
         for found in client.gather(_map(client, _inside, pieces, {j: counts[j] for j in wanted}, wanted)):
@@ -237,7 +238,7 @@ def _inside(piece: Dataset, counts: dict[int, ColumnCounts], wanted: dict[int, B
 def _lows(piece: Dataset, highs: list[Floats]) -> list[Floats]:
     """Return the least value of every bin in one partition."""
     columns = zip(numbers(piece), highs, strict=True)
-    return [least_values(Bins(high, high).codes(column), column, len(high))[:-1] for column, high in columns]
+    return [min_values(Bins(high, high).codes(column), column, len(high))[:-1] for column, high in columns]
 
 
 def _encode(piece: Dataset, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.bins.binning import BinnedTable, Binning
-from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_tests
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import AnyTest, meaning, renumbered, satisfied, single_tests
 from polyrule.data.table import Table
 from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow

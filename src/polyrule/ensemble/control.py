@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.bins.binning import looks_like_text
+from polyrule.binning.text import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.model.rule import Condition, NumericCondition, WeightedRule, plain_conditions

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY
 from polyrule.utils.arrays import Ints, Ints32
 from polyrule.utils.compute import ONE_THREAD, Compute
 
@@ -148,7 +148,7 @@ def best_conditions(
         found = compute.device.best_conditions(table, rows, slopes.gradient, slopes.curvature, *asked)
     else:
         found = compute.backend.best_conditions(
-            table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
+            table.dense, table.slot, table.count, table.nominal, table.common, table.starts, table.listed_rows,
             table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
             slopes.curvature, *asked, compute.threads,
         )  # fmt: skip

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import AnyTest, BinGroup, BinTest, simplify, single_tests, what_about
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.code_tests import AnyTest, BinGroup, BinTest, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 from polyrule.utils.arrays import Bools, Ints, Ints32
 

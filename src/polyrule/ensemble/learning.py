@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from polyrule.bins.tests import meaning
+from polyrule.binning.code_tests import meaning
 from polyrule.data.examples import by_content
 from polyrule.data.table import Table, row_blocks
 from polyrule.ensemble.building import Examples
@@ -23,7 +23,7 @@ from polyrule.ensemble.tuning import Evidence, choose
 from polyrule.ensemble.weights import loss
 from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.teacher.ridge import blas
+from polyrule.soft_targets.regression import blas
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Matrix
 
 # Share of the cross-validated log loss that shorter heads may cost.

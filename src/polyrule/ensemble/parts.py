@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyrule.bins.binning import Binning
-from polyrule.bins.tests import meaning
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import meaning
 from polyrule.data.table import Table, row_blocks
 from polyrule.ensemble.building import Builder, Examples, TrainingExamples, covers_of, plain_examples
 from polyrule.ensemble.control import Control, LearnOptions
@@ -23,7 +23,9 @@ from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.scorecard import to_points
 from polyrule.model.decisions import SET_KINDS
 from polyrule.model.rule import WeightedRule, plain_conditions
-from polyrule.teacher.teacher import Design, Teacher, mix, neighbours
+from polyrule.soft_targets.feature_matrix import FeatureMatrix
+from polyrule.soft_targets.model import SoftLabelModel
+from polyrule.soft_targets.synthetic import nearest_neighbors, synthesize
 from polyrule.utils.arrays import Bools, Bytes, Matrix
 
 # A table with more cells than this is not taught; large data is less noisy, too.
@@ -54,7 +56,7 @@ class SoftTargets:
     final : bool
         Whether these are the targets of the final model, which has more to learn from.
     stop : callable
-        See `Teacher`.
+        See `SoftLabelModel`.
     """
 
     def __init__(
@@ -67,19 +69,19 @@ class SoftTargets:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.binning, self.given, self.seed = binning, given, options.seed
-        self.design = Design.of(binning, given.table)
-        matrix = self.design.of_table(given.table)
+        self.design = FeatureMatrix.of(binning, given.table)
+        matrix = self.design.from_table(given.table)
         self.wanted = self._mixed(0 if options.text else _ROUNDS, final)
         trees, threads = None if final else _TREES_IN_FOLDS, options.compute.threads
         keep = self.wanted > 0
-        self.teacher = Teacher(matrix, given.truth, given.weights, options.seed, threads, trees, stop, keep)
-        self.targets = self.teacher.left_out
+        self.teacher = SoftLabelModel(matrix, given.truth, given.weights, options.seed, threads, trees, stop, keep)
+        self.targets = self.teacher.out_of_fold
         self.targets *= np.float32(_TRUST)
         for rows in row_blocks(len(given), 1, _BLOCK):
             self.targets[rows] += given.truth[rows] * np.float32(1 - _TRUST)
         if self.wanted:
             self._codes = binning.codes(given.table)
-            self._near = neighbours(matrix, _NEIGHBOURS, np.random.default_rng([options.seed, 2]))
+            self._near = nearest_neighbors(matrix, _NEIGHBOURS, np.random.default_rng([options.seed, 2]))
 
     def _mixed(self, rounds: int, final: bool) -> int:
         """How many mixed examples are made; half of one text and half of another would be no text."""
@@ -99,9 +101,9 @@ class SoftTargets:
         if not self.wanted:
             return TrainingExamples(self.binning.columns(given.table), self.targets, given.weights)
         random = np.random.default_rng([self.seed, 0, number])
-        mixed, sources = mix(self._codes, self._near, self.wanted, _EXCHANGE, random)
+        mixed, sources = synthesize(self._codes, self._near, self.wanted, _EXCHANGE, random)
         shown = list(self.design.features)
-        opinions = self.teacher.predict(self.design.matrix(mixed[shown], self.wanted))
+        opinions = self.teacher.predict(self.design.from_codes(mixed[shown], self.wanted))
         weights = given.weights[sources]
         weights *= given.weights.sum() / weights.sum()
         return TrainingExamples(
@@ -186,7 +188,7 @@ class Part:
             return control.out_of_time(number, _TEACHER_SHARE)
 
         soft_targets = SoftTargets(self.binning, given, options, final=number == 0, stop=late)
-        self.teacher = soft_targets.teacher.slopes
+        self.teacher = soft_targets.teacher.model_weights
         attempts = options.restarts if number == 0 and soft_targets.wanted else 1
         best: Builder | None = None
         for attempt in range(attempts):

@@ -18,7 +18,7 @@ from polyrule.errors import ModelError
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
 from polyrule.model.rule import Entry
-from polyrule.teacher.teacher import lowest
+from polyrule.soft_targets.stacking import minimize_logistic_loss
 from polyrule.utils.arrays import Bools, Floats, Matrix
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def refit(
         while True:
             seen, nothing = wrong_side[:, None] * covers[:, free], np.zeros(np.count_nonzero(free))
             penalties = penalties_of(len(nothing), ridge)
-            coefficients[free, label] = lowest(seen, weights, nothing, nothing, penalties, offset)
+            coefficients[free, label] = minimize_logistic_loss(seen, weights, nothing, nothing, penalties, offset)
             wrong = free & (coefficients[:, label] * signs < 0)
             if not wrong.any():
                 break

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.thresholds import short_between
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.base import TrainingData
-from polyrule.learning.readable import short_between
 from polyrule.model import RuleList
 from polyrule.model.bodies import weighed
 from polyrule.model.counting import list_counts, with_counts

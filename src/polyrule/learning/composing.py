@@ -44,7 +44,7 @@ from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
-from polyrule.teacher.ridge import blas
+from polyrule.soft_targets.regression import blas
 from polyrule.utils.arrays import Bools, Bytes, Ints, Matrix
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit

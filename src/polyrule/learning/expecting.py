@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.bins.binning import FEWEST_WORDS, Binning, looks_like_text
+from polyrule.binning.binning import Binning
+from polyrule.binning.text import MIN_WORDS, looks_like_text
 from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
@@ -34,7 +35,9 @@ from polyrule.learning.body_pool import Body, Covers, joined
 from polyrule.learning.selection import Chosen
 from polyrule.model.rule import Literal, size_of
 from polyrule.model.rule_list import RuleList
-from polyrule.teacher.teacher import GRAIN, Design, Teacher, mix, neighbours
+from polyrule.soft_targets.feature_matrix import FeatureMatrix
+from polyrule.soft_targets.model import RESOLUTION, SoftLabelModel
+from polyrule.soft_targets.synthetic import nearest_neighbors, synthesize
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Matrix
 
 if TYPE_CHECKING:
@@ -174,18 +177,18 @@ def teach(
     if np.count_nonzero(whole) < max(FEWEST_EXAMPLES, examples / 2) or late():
         return None
     binning = Binning.of(table, _MAX_BINS, readable=False)
-    design = Design.of(binning, table)
+    design = FeatureMatrix.of(binning, table)
     if not design.features:
         return None
-    shown, counted = design.of_table(table)[order], weights[order].astype(np.float64)
+    shown, counted = design.from_table(table)[order], weights[order].astype(np.float64)
     trees = int(np.clip(_TOLD // examples, *_TREES))
     every = (1 + _MIXED) * examples
     mixing = not text and every <= _MOST_EXAMPLES and every * table.shape[1] <= _MOST_VALUES
     known = slice(None) if whole.all() else whole  # a view, where a copy would say the same
     keep = mixing or not whole.all()
-    teacher = Teacher(shown[known], truth[order[known]], counted[known], 0, threads, trees, late, keep=keep)
+    teacher = SoftLabelModel(shown[known], truth[order[known]], counted[known], 0, threads, trees, late, keep=keep)
     opinion = np.zeros(truth.shape)
-    opinion[order[known]] = teacher.left_out
+    opinion[order[known]] = teacher.out_of_fold
     if not whole.all():
         opinion[order[~whole]] = teacher.predict(shown[~whole])
         opinion[truth == UNKNOWN] = 0  # such a label counts nowhere
@@ -193,12 +196,12 @@ def teach(
     if not mixing or late():
         return Taught(table, truth, weights, opinion, cut)
     random = np.random.default_rng(0)
-    near = neighbours(shown, _NEIGHBOURS, random)
+    near = nearest_neighbors(shown, _NEIGHBOURS, random)
     stored: Any = table.values
     values = stored.toarray() if table.is_sparse else stored
-    mixed, sources = mix(values[order].T, near, _MIXED * examples, _EXCHANGE, random)
+    mixed, sources = synthesize(values[order].T, near, _MIXED * examples, _EXCHANGE, random)
     between = replace(table, values=np.asfortranarray(mixed.T))
-    said = teacher.predict(design.of_table(between)).astype(np.float64)
+    said = teacher.predict(design.from_table(between)).astype(np.float64)
     coarser = -(-2 * _MIXED * int(weights.sum()) // LARGEST_TOTAL)
     weight = np.maximum(1, weights // coarser)
     return Taught(
@@ -212,7 +215,7 @@ def teach(
 
 def is_text(table: Table, order: Ints) -> bool:
     """Whether a table looks like text, in whatever order its rows come; the `order` is that of `by_content`."""
-    return len(table.features) >= FEWEST_WORDS and looks_like_text(table[order[:_LOOKED_AT]])
+    return len(table.features) >= MIN_WORDS and looks_like_text(table[order[:_LOOKED_AT]])
 
 
 def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float]:
@@ -224,12 +227,12 @@ def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float
     >>> best_cut(np.array([[0.875], [0.375], [0.125]]), truth, np.ones(3, dtype=np.int64))
     (0.375, 1.0)
     """
-    places, labels = np.rint(opinion.ravel() / GRAIN).astype(np.int64), truth.ravel()
+    places, labels = np.rint(opinion.ravel() / RESOLUTION).astype(np.int64), truth.ravel()
     every = np.repeat(weights, truth.shape[1]) * (labels != UNKNOWN)
     said, right = (np.cumsum(np.bincount(places, counted)[::-1]) for counted in (every, every * (labels == 1)))
     value = 2 * right / np.maximum(said + right[-1], 1)
     best = int(np.argmax(value))
-    return float((len(value) - 1 - best) * GRAIN), float(value[best])
+    return float((len(value) - 1 - best) * RESOLUTION), float(value[best])
 
 
 NEARLY = 0.01  # of the measure, what the list may lose for rules in place of constants

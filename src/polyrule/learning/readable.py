@@ -15,12 +15,12 @@ A threshold becomes the shortest decimal between the same two neighbouring value
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from polyrule.binning.thresholds import short_between
 from polyrule.data.table import Feature, Table
 from polyrule.kernels.cuts import midpoint
 from polyrule.model.conditions import chosen, tidy, without_implied_dates
@@ -171,32 +171,6 @@ def _missing(table: Table) -> list[Derived]:
         if not missing.all():
             found.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
     return list(found.values())
-
-
-def short_between(low: float, high: float) -> float:
-    """Return the shortest decimal in the middle third between two numbers; the nearest to the middle of equally short.
-
-    Where nothing shorter fits, as between two neighbouring doubles, it is `low` itself: ``x <= low`` and ``x > low``
-    divide the two just as well.
-
-    Examples
-    --------
-    >>> short_between(16230.12, 16242.44), short_between(0.1312, 0.1314), short_between(2, 3), short_between(-1, 1)
-    (16236.0, 0.1313, 2.5, 0.0)
-    """
-    with localcontext() as context:
-        context.prec = 1200  # doubles and their thirds, exactly enough for every pair
-        lower, upper = Decimal(low), Decimal(high)
-        third, middle = (upper - lower) / 3, (lower + upper) / 2
-        size = max(abs(lower + third), abs(upper - third))
-        place = size.adjusted() + 1 if size else 0
-        for exponent in range(place, place - 25, -1):
-            step = Decimal(1).scaleb(exponent)
-            nearest = (middle / step).to_integral_value(ROUND_HALF_EVEN) * step
-            if lower + third <= nearest <= upper - third:
-                found = float(nearest) + 0.0  # never -0.0
-                return found if low <= found < high else low
-    return low
 
 
 def shorten(rule_list: RuleList, table: Table, after: int = 0) -> RuleList:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polyrule.binning.bins import Bins
 from polyrule.measures.definition import KINDS
-from polyrule.store.bins import Bins
 from polyrule.utils.arrays import Ints
 
 #: Codes of a label column: what earlier rules have set (0, 1), or nothing yet.

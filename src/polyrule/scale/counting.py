@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polyrule.binning.bins import check_max_bins
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Engine, GrowOptions
 from polyrule.measures import Objective
@@ -16,7 +17,6 @@ from polyrule.scale.engine import CountedEngine
 from polyrule.scale.gpu import GpuCounter
 from polyrule.scale.refine import RefiningEngine
 from polyrule.scale.state import BlockState
-from polyrule.store.bins import check_max_bins
 from polyrule.store.packed import Block, Blocks, Packed
 from polyrule.utils.compute import ONE_THREAD, Compute
 

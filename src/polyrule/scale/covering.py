@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyrule.binning.bins import Bins
 from polyrule.data.table import looked_up
 from polyrule.model.bodies import GROUP, LABEL, FlatBodies
 from polyrule.model.rule_list import RuleList
-from polyrule.store.bins import Bins
 from polyrule.utils.arrays import Array, Bools, Bytes, Ints, Words
 
 _BITS = 64

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from polyrule.binning.bins import code_type, word_count
 from polyrule.measures import RatioMeasure
 from polyrule.measures.definition import KINDS
 from polyrule.scale import device
@@ -16,7 +17,6 @@ from polyrule.scale.coded import Counts
 from polyrule.scale.counter import Counter
 from polyrule.scale.questions import Question
 from polyrule.scale.state import BlockState
-from polyrule.store.bins import code_type, word_count
 from polyrule.store.packed import Block, Packed
 
 Answer = TypeVar("Answer")

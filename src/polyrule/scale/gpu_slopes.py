@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from polyrule.bins.binning import BinnedTable
+from polyrule.binning.binned_table import BinnedTable
 from polyrule.scale import device
 from polyrule.scale.coded import on_host
 from polyrule.utils.arrays import Bools, Floats, Ints, Ints32, Matrix
@@ -235,7 +235,7 @@ class _Columns:
         slot, count = xp.asarray(table.slot), xp.asarray(table.count)
         entries = xp.asarray(table.starts), xp.asarray(table.listed_rows), xp.asarray(table.listed_codes)
         self._of_rows = (xp.asarray(table.dense), np.int64(table.rows), slot, count, *entries)
-        told = (table.nominal, table.usual, table.direction, table.forbidden)
+        told = (table.nominal, table.common, table.direction, table.forbidden)
         self.of_features = (slot, count, *map(xp.asarray, told))
 
     def add_up(

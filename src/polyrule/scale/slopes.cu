@@ -39,7 +39,7 @@ __global__ void place_rows(const int* rows, i64 n, int* place) {
 // Adds the slopes of rows to the bins of a feature (blockIdx.y), in shared memory, for `some` labels from `first` on. A
 // part of its entries (blockIdx.x): all rows of the list, or those of it that have an unusual code. at[] says where the
 // bins of each feature begin in the table of sums, [bin][label][gradient, curvature]. A feature of more bins than fit
-// into shared memory is added up `directly`. Columns are as `polyrule.bins.binning.BinnedTable` holds them.
+// into shared memory is added up `directly`. Columns are as `polyrule.binning.binned_table.BinnedTable` holds them.
 __global__ void add_up(const Code* codes, i64 examples, const int* slot, const int* count, const i64* starts,
                        const int* listed_rows, const Code* listed_codes, const int* features, const i64* at,
                        const int* place, const int* rows, i64 n, const int* slopes, int wide, int first, int some,

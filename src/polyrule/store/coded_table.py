@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.bins import MAX_BINS, Bins, bins_of, code_type
 from polyrule.data.table import Feature, Table, looked_up, unpacked_bits
 from polyrule.errors import OptionError
-from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
 from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
 from polyrule.utils.arrays import Array, Bools, Bytes, Floats, Ints, Words
 
@@ -77,7 +77,7 @@ class CodedTable(Table):
 
     def with_columns(self, columns: Sequence[Floats], features: Sequence[Feature]) -> CodedTable:
         """Return the table with more columns behind its own; those have few distinct values, and lose none."""
-        more = [bins_of(column, feature, MOST_BINS) for column, feature in zip(columns, features, strict=True)]
+        more = [bins_of(column, feature, MAX_BINS) for column, feature in zip(columns, features, strict=True)]
         bins = (*self.bins, *more)
         codes = np.empty((len(bins), len(self)), dtype=code_type(max(map(len, bins))))
         codes[: len(self.bins)] = self.values.T

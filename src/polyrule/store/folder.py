@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.bins import Bins
 from polyrule.errors import DataError, OutputError
-from polyrule.store.bins import Bins
 from polyrule.store.header import HEADER, BlockRecord, FileRecord, Header, read_header
 from polyrule.store.packed import Block, Blocks, Packed
 from polyrule.utils.arrays import Array, Floats, Ints

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.bins import MAX_BINS, Bins, code_type, nominal_bins, word_count
 from polyrule.data.documents import Node, checksum, feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
-from polyrule.store.bins import MOST_BINS, Bins, code_type, nominal_bins, word_count
 from polyrule.utils.budget import current_limits
 
 FORMAT, VERSION = "polyrule-store", 1
@@ -176,12 +176,12 @@ def read_feature_and_bins(node: Node) -> tuple[Feature, Bins]:
     if feature.is_nominal:
         if lows.value is not None or highs.value is not None:
             node.fail("is nominal and has lows or highs")
-        if len(feature.categories) > MOST_BINS:
-            node.fail(f"has {len(feature.categories)} categories; at most {MOST_BINS} can be packed")
+        if len(feature.categories) > MAX_BINS:
+            node.fail(f"has {len(feature.categories)} categories; at most {MAX_BINS} can be packed")
         return feature, nominal_bins(feature)
     bins = Bins(lows.numbers(), highs.numbers())
-    if len(bins.lows) != len(bins) or len(bins) > MOST_BINS:
-        node.fail(f"must have as many lows ({len(bins.lows)}) as highs ({len(bins)}), at most {MOST_BINS}")
+    if len(bins.lows) != len(bins) or len(bins) > MAX_BINS:
+        node.fail(f"must have as many lows ({len(bins.lows)}) as highs ({len(bins)}), at most {MAX_BINS}")
     if (bins.lows > bins.highs).any() or (bins.lows[1:] <= bins.highs[:-1]).any():
         node.fail("has bins that do not ascend")
     ends = np.concatenate([bins.lows, bins.highs])

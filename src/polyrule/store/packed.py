@@ -9,10 +9,10 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
+from polyrule.binning.bins import Bins, bins_of, check_max_bins, code_type, word_count
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.data.table import Feature, Table, packed_bits, row_blocks
 from polyrule.errors import DataError
-from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 from polyrule.utils.arrays import Array, Floats, Ints, Words
 
 BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.bins import Bins, check_max_bins, code_type, min_values, nominal_bins
+from polyrule.binning.quantiles import QuantileFinder
 from polyrule.data.dataset import Dataset
 from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
-from polyrule.store.bins import Bins, CutFinder, check_max_bins, code_type, least_values, nominal_bins
 from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
 from polyrule.store.packed import Block, label_words
@@ -165,12 +166,12 @@ class _Packer:
         with writing(self.folder):
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir()
-        finder: CutFinder | None = None
+        finder: QuantileFinder | None = None
         rows = 0
 
         def look(piece: Dataset) -> None:
             nonlocal finder, rows
-            finder = finder or CutFinder(piece.X.shape[1], self.max_bins)
+            finder = finder or QuantileFinder(piece.X.shape[1], self.max_bins)
             finder.add(numbers(_weighed(piece)))
             rows += len(piece)
             self.progress("counting values", rows)
@@ -188,9 +189,9 @@ class _Packer:
             for piece in self.pieces.read(features):
                 look(piece)
             finder.end_of_pass()
-        plan = _planned(features, labels, finder.cuts)
+        plan = _planned(features, labels, finder.quantiles)
         records = [feature_record(feature) for feature in features]
-        cuts = [cut.tolist() for cut in finder.cuts]
+        cuts = [cut.tolist() for cut in finder.quantiles]
         _write_json(self.folder / PLAN, {"key": self.key, "features": records, "labels": list(labels), "cuts": cuts})
         return plan
 
@@ -255,7 +256,7 @@ class _Packer:
         for j, (of_column, ends) in enumerate(zip(bins, self._ends(), strict=True)):
             column = np.concatenate([piece.X.column(j) for piece in pieces])
             codes[j] = of_column.codes(column)
-            least = least_values(codes[j], column, len(ends)) if len(ends) else np.full(1, np.inf)
+            least = min_values(codes[j], column, len(ends)) if len(ends) else np.full(1, np.inf)
             if least[-1] < np.inf:  # known, and above all values that were counted
                 raise self._changed()
             lows.append(least[:-1])

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.bins import Bins
 from polyrule.data.examples import content_hashes
 from polyrule.data.table import Table, unpacked_bits
-from polyrule.store.bins import Bins
 from polyrule.store.coded_table import CodedTable
 from polyrule.store.packed import Block, Packed
 from polyrule.utils.arrays import Bytes, Ints, Words

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.binning.thresholds import short_between
 from polyrule.data.table import unpacked_bits
-from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
 from polyrule.model.printing import Formatter
 from polyrule.model.rule import (

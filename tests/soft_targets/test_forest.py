@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.teacher import forest
-from polyrule.teacher.forest import CODE_WIDTH, Columns, Tree, grow
-from polyrule.teacher.ridge import usual_values
+from polyrule.soft_targets import forest
+from polyrule.soft_targets.forest import CODE_WIDTH, Columns, Tree, grow
+from polyrule.soft_targets.regression import common_values
 from polyrule.utils.compute import native
 
 compiled = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
@@ -25,7 +25,7 @@ def world(seed: int, examples: int, features: int, values: int) -> tuple[Columns
     codes = np.zeros((len(rows), CODE_WIDTH), dtype=np.int32)
     wide = int(rng.integers(1, CODE_WIDTH + 1))
     codes[:, :wide] = rng.integers(-3, 4, (len(rows), wide))
-    columns = Columns.of(design, usual_values(design))
+    columns = Columns.of(design, common_values(design))
     return columns, rows, codes, rng.random(len(rows)).astype(np.float32) + np.float32(0.1)
 
 
@@ -50,10 +50,10 @@ def test_the_plain_tree_is_the_compiled_one(seed, examples, features, values, tr
         for one, other in zip((fast.feature, fast.right), (slow.feature, slow.right), strict=True):
             assert np.array_equal(one, other)
         inner = fast.feature >= 0
-        assert np.array_equal(fast.cut[inner], slow.cut[inner])
+        assert np.array_equal(fast.threshold[inner], slow.threshold[inner])
         assert np.array_equal(leaves, again)
         assert np.array_equal(found, slow.leaves(others))
-    assert np.array_equal(fast.leaves(columns.design), leaves)
+    assert np.array_equal(fast.leaves(columns.matrix), leaves)
 
 
 @pytest.mark.parametrize("smallest", [1, 4])
@@ -66,7 +66,7 @@ def test_leaves_are_pure_or_small(smallest: int) -> None:
     if smallest == 1:
         for leaf in range(len(sizes)):  # but for examples that no feature tells apart
             mine = leaves[rows] == leaf
-            assert 1 in {len(np.unique(seen, axis=0)) for seen in (codes[mine], columns.design[rows[mine]])}
+            assert 1 in {len(np.unique(seen, axis=0)) for seen in (codes[mine], columns.matrix[rows[mine]])}
 
 
 def test_the_feature_that_tells_the_codes_apart_is_cut_first() -> None:
@@ -74,7 +74,7 @@ def test_the_feature_that_tells_the_codes_apart_is_cut_first() -> None:
     design = rng.integers(0, 2, (300, 30)).astype(np.float32)
     codes = np.zeros((300, CODE_WIDTH), dtype=np.int32)
     codes[:, 0] = design[:, 17]
-    columns, ones = Columns.of(design, usual_values(design)), np.ones(300, dtype=np.float32)
+    columns, ones = Columns.of(design, common_values(design)), np.ones(300, dtype=np.float32)
     tree, leaves = grow(columns, np.arange(300), codes, ones, 30, 1, 0)
     assert tree.feature.tolist() == [17, -1, -1]
     assert np.array_equal(leaves, design[:, 17])
@@ -85,13 +85,13 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     columns, rows, codes, _ = world(0, 20, 3, 4)
     nodes = np.empty(40, np.int32), np.empty(40, np.float32), np.empty(40, np.int32)
     leaves, whole, rows = np.empty(20, np.int32), np.ones(len(rows), np.int32), rows.astype(np.int32)
-    first = columns.design, columns.values, columns.usual, columns.starts, columns.listed
+    first = columns.matrix, columns.values, columns.common, columns.starts, columns.listed
     right = *first, rows, codes, whole
     native.grow_tree(*right, 3, 1, 0, *nodes, leaves)
     for place, changed in (
         (0, columns.values),
         (1, columns.values[:, 1:].copy()),
-        (2, columns.usual[1:]),
+        (2, columns.common[1:]),
         (3, columns.starts + 1),
         (4, columns.listed + 20),
         (5, rows[::-1].copy()),
@@ -104,4 +104,4 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
             native.grow_tree(*right[:place], changed, *right[place + 1 :], 3, 1, 0, *nodes, leaves)
     for tree in (Tree(np.array([3], np.int32), *nodes[1:]), Tree(np.array([0], np.int32), nodes[1][:1], nodes[2][:1])):
         with pytest.raises((ValueError, IndexError)):
-            tree.leaves(columns.design)
+            tree.leaves(columns.matrix)

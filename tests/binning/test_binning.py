@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
-from polyrule.bins.binning import BinnedTable, Binning, simplest_between
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds, simplify
+from polyrule.binning.binned_table import BinnedTable
+from polyrule.binning.binning import Binning
+from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds, simplify
+from polyrule.binning.thresholds import simplest_between
 from polyrule.data import Feature, Table
 from polyrule.model import NominalCondition, NumericCondition
 

@@ -7,9 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from polyrule.teacher import forest, ridge, teacher
-from polyrule.teacher.forest import Forest
-from polyrule.teacher.teacher import Teacher, mix, neighbours
+from polyrule.soft_targets import forest, model, regression
+from polyrule.soft_targets.forest import Forest
+from polyrule.soft_targets.model import SoftLabelModel
+from polyrule.soft_targets.synthetic import nearest_neighbors, synthesize
 
 
 def test_out_of_bag_estimates_do_not_copy_the_label() -> None:
@@ -18,7 +19,7 @@ def test_out_of_bag_estimates_do_not_copy_the_label() -> None:
     noise = rng.integers(0, 2, (300, 2)).astype(np.uint8)
     trees = Forest(design, noise, np.ones(300), 40, 0)
     inside = np.abs(trees.predict(design) - noise).mean()
-    outside = np.abs(trees.left_out - noise).mean()
+    outside = np.abs(trees.out_of_fold - noise).mean()
     assert inside < 0.35
     assert outside == pytest.approx(0.5, abs=0.05)
 
@@ -29,29 +30,30 @@ def test_estimates_depend_on_the_seed_only(labels: int) -> None:
     design = rng.normal(size=(120, 5)).astype(np.float32)
     truth = (design[:, [0] * labels] > np.linspace(-1, 1, labels)).astype(np.uint8)
     first, again, other = (
-        Teacher(design, truth, np.ones(120), seed, threads, trees=12) for seed, threads in ((5, 1), (5, 3), (6, 1))
+        SoftLabelModel(design, truth, np.ones(120), seed, threads, trees=12)
+        for seed, threads in ((5, 1), (5, 3), (6, 1))
     )
-    assert np.array_equal(first.left_out, again.left_out)
+    assert np.array_equal(first.out_of_fold, again.out_of_fold)
     assert np.array_equal(first.predict(design), again.predict(design))
-    assert not np.array_equal(first.left_out, other.left_out)
-    assert ((first.left_out >= 0) & (first.left_out <= 1)).all()
+    assert not np.array_equal(first.out_of_fold, other.out_of_fold)
+    assert ((first.out_of_fold >= 0) & (first.out_of_fold <= 1)).all()
 
 
 def test_text_has_a_linear_member_and_other_tables_have_not() -> None:
     rng = np.random.default_rng(2)
     words = (rng.random((80, 60)) < 0.1).astype(np.float32)
     truth = words[:, :2].astype(np.uint8)
-    assert set(Teacher(words, truth, np.ones(80), 0, trees=6).slopes) == {"forest", "kernel", "linear"}
+    assert set(SoftLabelModel(words, truth, np.ones(80), 0, trees=6).model_weights) == {"forest", "kernel", "linear"}
     numbers = rng.normal(size=(80, 60)).astype(np.float32)
-    assert set(Teacher(numbers, truth, np.ones(80), 0, trees=6).slopes) == {"forest", "kernel"}
+    assert set(SoftLabelModel(numbers, truth, np.ones(80), 0, trees=6).model_weights) == {"forest", "kernel"}
 
 
 def test_a_teacher_told_to_stop_makes_do_with_a_few_trees() -> None:
     design = np.random.default_rng(3).normal(size=(60, 2)).astype(np.float32)
     truth = (design > 0).astype(np.uint8)
-    hurried = Teacher(design, truth, np.ones(60), 0, trees=1000, stop=lambda: True)
-    assert set(hurried.slopes) == {"forest"}
-    assert np.isfinite(hurried.left_out).all()
+    hurried = SoftLabelModel(design, truth, np.ones(60), 0, trees=1000, stop=lambda: True)
+    assert set(hurried.model_weights) == {"forest"}
+    assert np.isfinite(hurried.out_of_fold).all()
 
 
 @pytest.mark.parametrize("trees", [1, 2, 12])
@@ -61,11 +63,13 @@ def test_a_teacher_that_keeps_nothing_says_the_same(trees: int) -> None:
     design = rng.normal(size=(50, 3)).astype(np.float32)
     truth = (design > rng.normal(size=(50, 3))).astype(np.uint8)
     kept, light = (Forest(design, truth, np.ones(50), trees, 0, keep=keep) for keep in (True, False))
-    assert np.array_equal(kept.left_out, light.left_out)
+    assert np.array_equal(kept.out_of_fold, light.out_of_fold)
     rows = np.random.default_rng((0, 0)).integers(50, size=50)
     if trees == 1:
-        assert np.array_equal(kept.left_out[rows], kept.predict(design[rows]))
-    estimates = [Teacher(design, truth, np.ones(50), 0, trees=trees, keep=keep).left_out for keep in (True, False)]
+        assert np.array_equal(kept.out_of_fold[rows], kept.predict(design[rows]))
+    estimates = [
+        SoftLabelModel(design, truth, np.ones(50), 0, trees=trees, keep=keep).out_of_fold for keep in (True, False)
+    ]
     assert np.array_equal(*estimates)
 
 
@@ -73,12 +77,12 @@ def test_estimates_are_the_same_in_small_blocks(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(6)
     words = (rng.random((90, 60)) < 0.1).astype(np.float32)
     truth = words[:, :3].astype(np.uint8)
-    whole = Teacher(words, truth, np.ones(90), 0, trees=6)
-    monkeypatch.setattr(ridge, "_KERNEL_CELLS", 20)
-    for module in (forest, ridge, teacher):
+    whole = SoftLabelModel(words, truth, np.ones(90), 0, trees=6)
+    monkeypatch.setattr(regression, "_KERNEL_CELLS", 20)
+    for module in (forest, regression, model):
         monkeypatch.setattr(module, "_BLOCK_CELLS", 20)
-    parts = Teacher(words, truth, np.ones(90), 0, trees=6)
-    assert parts.left_out == pytest.approx(whole.left_out, abs=2e-5)
+    parts = SoftLabelModel(words, truth, np.ones(90), 0, trees=6)
+    assert parts.out_of_fold == pytest.approx(whole.out_of_fold, abs=2e-5)
     assert parts.predict(words) == pytest.approx(whole.predict(words), abs=2e-5)
 
 
@@ -98,8 +102,11 @@ def test_memory_does_not_grow_with_label_sets() -> None:
 def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
     design = np.random.default_rng(1).integers(0, 9, size=(150, 5)).astype(np.float32)
     design[3, 2] = np.nan
-    codes, near = np.nan_to_num(design, nan=9).T.astype(np.uint8), neighbours(design, 5, np.random.default_rng(0))
-    mixed, sources = mix(codes, near, 300, 0.3, np.random.default_rng(0))
+    codes, near = (
+        np.nan_to_num(design, nan=9).T.astype(np.uint8),
+        nearest_neighbors(design, 5, np.random.default_rng(0)),
+    )
+    mixed, sources = synthesize(codes, near, 300, 0.3, np.random.default_rng(0))
     assert 0.6 < (mixed == codes[:, sources]).mean() < 0.9
     partners = codes[:, near[sources]]  # (features, mixed, neighbours)
     fits = (mixed[:, :, None] == partners) | (mixed == codes[:, sources])[:, :, None]
@@ -108,7 +115,7 @@ def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
 
 def test_neighbours_are_the_nearest_others() -> None:
     design = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]], dtype=np.float32)
-    assert neighbours(design, 1, np.random.default_rng(0)).ravel().tolist() == [
+    assert nearest_neighbors(design, 1, np.random.default_rng(0)).ravel().tolist() == [
         1,
         0,
         3,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge as Reference
 
-from polyrule.teacher.ridge import _RIDGE, KernelRidge
+from polyrule.soft_targets.regression import _RIDGE, KernelRidge
 
 
 def world(seed: int, rows: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -21,8 +21,8 @@ def slow(teacher: KernelRidge, truth, weights, left_out: int | None, asked: np.n
     keep = np.arange(len(truth)) != left_out
     known = teacher._marks
     model = Reference(alpha=_RIDGE, kernel="rbf", gamma=1 / teacher._width)
-    model.fit(known[keep], truth[keep] - teacher._start, sample_weight=(weights / weights.mean())[keep])
-    return model.predict(teacher._scaled(asked)) + teacher._start
+    model.fit(known[keep], truth[keep] - teacher._shares, sample_weight=(weights / weights.mean())[keep])
+    return model.predict(teacher._scaled(asked)) + teacher._shares
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -30,7 +30,7 @@ def test_what_is_said_without_an_example_is_what_a_fit_without_it_says(seed: int
     design, truth, weights = world(seed)
     teacher = KernelRidge(design, truth, weights)
     for row in (0, 7, 39):
-        assert teacher.left_out[row] == pytest.approx(slow(teacher, truth, weights, row, design[[row]])[0], abs=1e-5)
+        assert teacher.out_of_fold[row] == pytest.approx(slow(teacher, truth, weights, row, design[[row]])[0], abs=1e-5)
 
 
 def test_predictions_are_those_of_scikit_learn() -> None:
@@ -44,7 +44,7 @@ def test_predicting_in_blocks_changes_nothing(monkeypatch) -> None:
     design, truth, weights = world(1)
     teacher = KernelRidge(design, truth, weights)
     whole = teacher.predict(design)
-    monkeypatch.setattr("polyrule.teacher.ridge._BLOCK", 7)
+    monkeypatch.setattr("polyrule.soft_targets.regression._BLOCK", 7)
     assert teacher.predict(design) == pytest.approx(whole, abs=1e-6)
 
 
@@ -52,7 +52,7 @@ def test_missing_values_count_as_the_mean_and_constant_columns_as_nothing() -> N
     design, truth, weights = world(2)
     odd = np.column_stack([design, np.full(40, np.nan), np.full(40, 3.0)]).astype(np.float32)
     plain, padded = KernelRidge(design, truth, weights), KernelRidge(odd, truth, weights)
-    assert padded.left_out == pytest.approx(plain.left_out, abs=1e-5)
+    assert padded.out_of_fold == pytest.approx(plain.out_of_fold, abs=1e-5)
     design[3, 0] = np.nan
     assert np.isfinite(KernelRidge(design, truth, weights).predict(design)).all()
 
@@ -69,16 +69,17 @@ def test_landmarks_come_close_and_examples_beyond_the_limit_are_left_out_anyway(
     design = rng.normal(size=(300, 2)).astype(np.float32)
     truth = (design > 0).astype(np.uint8)
     exact = KernelRidge(design, truth, np.ones(300))
-    monkeypatch.setattr("polyrule.teacher.ridge._MOST_LANDMARKS", 60)
+    monkeypatch.setattr("polyrule.soft_targets.regression._MAX_EXACT", 100)
+    monkeypatch.setattr("polyrule.soft_targets.regression._LANDMARKS", 60)
     near = KernelRidge(design, truth, np.ones(300))
-    assert np.abs(near.left_out - exact.left_out).mean() < 0.03
-    monkeypatch.setattr("polyrule.teacher.ridge._KERNEL_EXAMPLES", 200)
+    assert np.abs(near.out_of_fold - exact.out_of_fold).mean() < 0.03
+    monkeypatch.setattr("polyrule.soft_targets.regression._MAX_KERNEL_EXAMPLES", 200)
     some = KernelRidge(design, truth, np.ones(300))
     order = np.random.default_rng([0, 1]).permutation(300)
     flipped = truth.copy()
     flipped[order[200:]] = 1 - flipped[order[200:]]
     other = KernelRidge(design, flipped, np.ones(300))
-    assert np.array_equal(some.left_out, other.left_out)  # labels that it is not fitted to say nothing
+    assert np.array_equal(some.out_of_fold, other.out_of_fold)  # labels that it is not fitted to say nothing
 
 
 def test_distances_are_whole_numbers_that_single_precision_holds() -> None:

@@ -1,0 +1,1 @@
+"""Bins of features: codes of values, thresholds between bins, and tables of codes."""

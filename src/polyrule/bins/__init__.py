@@ -1,1 +1,0 @@
-"""Features cut into ordered bins: what ensembles search in and what teachers look at."""
