@@ -51,7 +51,7 @@ def test_cuts_are_those_of_the_whole_column(seed, rows, distinct, max_bins, capa
         finder.end_of_pass()
         passes += 1
         assert passes < 50
-    np.testing.assert_array_equal(finder.cuts[0], bins_of(column, Feature("x"), max_bins).highs)
+    np.testing.assert_array_equal(finder.quantiles[0], bins_of(column, Feature("x"), max_bins).highs)
 
 
 @pytest.fixture(scope="module")
