@@ -127,7 +127,7 @@ def test_a_column_is_said_to_hold_dates(cells, tmp_path):
     wrong = next(cell for cell in cells if cell in ("soon", "5"))
     with pytest.raises(DataError, match=f"expected a date such as 2021-03-05, found '{wrong}'"):
         read(io.BytesIO(text.encode()), labels=["red"], date="on")
-    with pytest.raises(OptionError, match="two of nominal, numeric and date"):
+    with pytest.raises(OptionError, match="date: column 'on' is named by nominal= too"):
         read(io.BytesIO(text.encode()), labels=["red"], date="on", nominal="on")
 
 
@@ -143,7 +143,7 @@ def test_ordinal_is_checked():
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": 3})
     with pytest.raises(OptionError, match="ordinal must say the values of each column"):
         read(io.BytesIO(text), labels=["red"], ordinal=["plan"])
-    with pytest.raises(OptionError, match="cannot be ordinal and nominal"):
+    with pytest.raises(OptionError, match="ordinal: column 'plan' is named by nominal= too"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": PLANS}, nominal="plan")
 
 

@@ -24,20 +24,43 @@ DATE_FORMS = ("day/month/year", "month/day/year")  # as in polyrule.data.dates, 
 FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx")
 
 SECTION = "Reading DATA (a file, - for standard input, or a name such as emotions:test)"
+
+
+def _added_up(ctx: click.Context, param: click.Parameter, specs: tuple[str, ...]) -> Any:
+    """Return the specification of an option of columns: None, one text, or several that add up."""
+    if len(specs) < 2:
+        return specs[0] if specs else None
+    from polyrule.data.labelspec import Specs
+
+    return Specs(dict.fromkeys(specs))
+
+
+def _one_only(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """Return the value of an option that names one thing; refuse two different ones."""
+    if len(set(values)) > 1:
+        raise OptionError(f"{param.opts[0]} names one {str(param.metavar).lower()}, not {' and '.join(values)}")
+    return values[0] if values else None
+
+
 _option = partial(click.option, cls=Option, section=SECTION)
+_columns = partial(_option, metavar="SPEC", multiple=True, callback=_added_up)
+_one = partial(_option, multiple=True, callback=_one_only)
 
 _OPTIONS = (
-    _option("--labels", metavar="SPEC", help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE."),
-    _option("--label-file", metavar="FILE", help="A second file with the same rows, all of it labels."),
-    _option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
+    _columns(
+        "--labels",
+        help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE. This and other SPEC may be repeated.",
+    ),
+    _one("--label-file", metavar="FILE", help="A second file with the same rows, all of it labels."),
+    _one("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
     _option("--tag-separator", metavar="TEXT", help="What separates tags [| ; or , by content]."),
-    _option("--drop", metavar="SPEC", help="Columns to leave out."),
-    _option("--nominal", metavar="SPEC", help="Columns to read as categories."),
+    _columns("--drop", help="Columns to leave out."),
+    _columns("--nominal", help="Columns to read as categories."),
     _option("--ordinal", multiple=True, metavar="NAME=A,B,..", help="A column whose values ascend, lowest first."),
-    _option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
-    _option("--date", metavar="SPEC", help="Columns to read as dates, also as 20211231."),
-    _option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
-    _option("--weights", metavar="COLUMN", help="Column with example weights."),
+    _columns("--numeric", help="Columns to read as numbers."),
+    _columns("--date", help="Columns to read as dates, also as 20211231."),
+    _one("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
+    _one("--weights", metavar="COLUMN", help="Column with example weights."),
     _option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data [by content]."),
     _option("--delimiter", metavar="TEXT", help="What separates columns of a text file [by content]."),
     _option("--header/--no-header", default=None, help="Whether the first line holds names [by content]."),
@@ -120,7 +143,11 @@ def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line under the names that `polyrule.data.read` has for them."""
     given = {name: value for name, value in reading.items() if value is not None and value != ()}
     if "ordinal" in given:
-        given["ordinal"] = dict(map(_ordered, given["ordinal"]))
+        ascending: dict[str, list[str]] = {}
+        for column, values in map(_ordered, given["ordinal"]):
+            if ascending.setdefault(column, values) != values:
+                raise OptionError(f"--ordinal says two orders of {column}; give one")
+        given["ordinal"] = ascending
     return {"format" if name == "format_" else name: value for name, value in given.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -119,7 +119,7 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "LABEL=NAME,..",
             "The only features that rules for a label may test; may be repeated. Ensembles, too.",
         ),
-        "forbid": ("NAME", "A feature that no rule may test; may be repeated. Ensembles, too."),
+        "forbid": ("NAME,..", "Features that no rule may test; may be repeated. Ensembles, too."),
         "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated. Ensembles, too."),
     }
     keep = "Columns to learn from although they identify rows, such as numbers of patients; may be repeated."
@@ -129,30 +129,58 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _limits(ctx: click.Context, accepted: set[str]) -> dict[str, Any]:
-    """Return what bodies may test, as the estimator takes it."""
-    names = ("features", "forbid", "monotone")
-    given: dict[str, Any] = {name: ctx.params[name] for name in names if ctx.params.get(name)}
-    for name in given.keys() - accepted:
-        raise OptionError(f"--{name} is for the learners 'list' and 'ensemble'")
-    if "forbid" in given:
-        given["forbid"] = list(given["forbid"])
-    for name, form in (("features", "LABEL=NAME,.."), ("monotone", "NAME=up or NAME=down")):
-        pairs = [text.rpartition("=") for text in given.get(name, ())]
-        for left, sign, right in pairs:
-            if not sign or not left:
-                raise OptionError(f"--{name} is written {form}, not {right!r}")
-        if pairs:
-            given[name] = {left: right if name == "monotone" else right.split(",") for left, _, right in pairs}
-    return given
+def names_in(text: str, known: Collection[str]) -> list[str]:
+    """Return the names in a list with commas; a known name that contains commas is one name.
+
+    >>> names_in("a, b", ["a", "b"]), names_in("a,b", ["a,b"])
+    (['a', 'b'], ['a,b'])
+    """
+    return [text] if text in known else [name.strip() for name in text.split(",")]
 
 
-def make_learner(ctx: click.Context, learner: str, callback: Any, preset: str | None = None) -> Any:
-    """Return the estimator that the options ask for; a preset is a class method that gives other defaults."""
+def forbidden_names(ctx: click.Context, known: Collection[str]) -> list[str]:
+    """Return the features that ``--forbid`` names."""
+    return list(dict.fromkeys(name for text in ctx.params["forbid"] for name in names_in(text, known)))
+
+
+def _limits(ctx: click.Context, accepted: set[str], known: Collection[str]) -> dict[str, Any]:
+    """Return what bodies may test, as the estimator takes it; `known` are the names of the features."""
+    limits: dict[str, Any] = {}
+    for name in ("features", "forbid", "monotone"):
+        if ctx.params.get(name) and name not in accepted:
+            raise OptionError(f"--{name} is for the learners 'list' and 'ensemble'")
+    if forbidden := forbidden_names(ctx, known):
+        limits["forbid"] = forbidden
+    allowed: dict[str, list[str]] = {}
+    for label, names in _pairs(ctx, "features", "LABEL=NAME,.."):
+        allowed.setdefault(label, []).extend(names_in(names, known))
+    directions: dict[str, str] = {}
+    for feature, direction in _pairs(ctx, "monotone", "NAME=up or NAME=down"):
+        if directions.setdefault(feature, direction) != direction:
+            raise OptionError(f"--monotone says two directions of {feature}; give one")
+    return limits | ({"features": allowed} if allowed else {}) | ({"monotone": directions} if directions else {})
+
+
+def _pairs(ctx: click.Context, name: str, form: str) -> Iterator[tuple[str, str]]:
+    """Split the values of an option at their last equals sign."""
+    for text in ctx.params.get(name, ()):
+        left, sign, right = text.rpartition("=")
+        if not sign or not left:
+            raise OptionError(f"--{name} is written {form}, not {right!r}")
+        yield left, right
+
+
+def make_learner(
+    ctx: click.Context, learner: str, callback: Any, preset: str | None = None, known: Collection[str] = ()
+) -> Any:
+    """Return the estimator that the options ask for; `known` are the names of the features.
+
+    A preset is a class method that gives other defaults.
+    """
     accepted = set(available()[learner])
     names = set().union(*available().values())
     given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
-    given |= _limits(ctx, accepted)
+    given |= _limits(ctx, accepted, known)
     if ctx.params.get("keep_columns"):
         given["keep_columns"] = ",".join(ctx.params["keep_columns"])
     if "random_state" in accepted:

@@ -155,7 +155,9 @@ def _parquet(stream: Any, names: Sequence[str], scores: bool, beside: Sequence[s
     "--probabilities", "--scores", "scores", is_flag=True, help="Write probabilities instead of 0 and 1; both names do."
 )
 @click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True, help="Digits of these in text.")
-@click.option("--keep", metavar="A,B,..", help="Columns of DATA to write beside the labels.")
+@click.option(
+    "--keep", multiple=True, metavar="A,B,..", help="Columns of DATA to write beside the labels; may be repeated."
+)
 @click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows held at a time.")
 @click.option("--safe-csv", is_flag=True, help="Keep spreadsheets from running names and ids as formulas.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --to jsonl.")
@@ -167,7 +169,7 @@ def predict(
     to: str | None,
     scores: bool,
     digits: int,
-    keep: str | None,
+    keep: tuple[str, ...],
     rows: int,
     safe_csv: bool,
     as_json: bool,
@@ -197,7 +199,7 @@ def predict(
     stored = narrow(load_model(model))
     exact = chosen == "parquet" or digits > 15  # numbers, which a reader rounds as it likes
     done = 0
-    kept = [name.strip() for name in keep.split(",")] if keep else []
+    kept = list(dict.fromkeys(name.strip() for names in keep for name in names.split(",")))
     source = open_once(data, reading, stored)
     known = with_known(data, reading, stored, source)
     if reading.get("identifier") is None and known.get("identifier") in kept:

@@ -25,7 +25,14 @@ from polyrule.cli.arguments import (
     remember_reading,
 )
 from polyrule.cli.command import command, json_option, model_output_option
-from polyrule.cli.learner_options import available, learner_options, limit_options, make_learner, speaking_options
+from polyrule.cli.learner_options import (
+    available,
+    forbidden_names,
+    learner_options,
+    limit_options,
+    make_learner,
+    speaking_options,
+)
 from polyrule.cli.output import (
     cannot_write,
     check_place,
@@ -119,16 +126,17 @@ def train(
         dataset = _learnable(data, reading)
         with hold_unseen() as warn_of:
             test = None if test_data is None else _test_data(test_data, reading, dataset)
+    names = {feature.name for feature in dataset.features}
     with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
-        estimator = make_learner(ctx, learner, callback, preset)
+        estimator = make_learner(ctx, learner, callback, preset, names)
         interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
     model = estimator.model_
     findings: list[str] = []
     if not isinstance(dataset, Store):
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
         found = dataset.describe(test).findings
-        passed = {*ctx.params["forbid"], *",".join(ctx.params["keep_columns"]).split(",")}  # decided, so not mentioned
+        passed = {*forbidden_names(ctx, names), *",".join(ctx.params["keep_columns"]).split(",")}  # decided, so not mentioned
         findings = [
             str(finding).replace("keep_columns=", "--keep-columns ")
             for finding in found

@@ -38,6 +38,10 @@ class NoColumnError(DataError):
         self.option = option
 
 
+class Specs(tuple[Any, ...]):
+    """Several specifications that add up, such as those of an option that is repeated."""
+
+
 def is_auto(spec: Any) -> bool:
     """Whether a specification of labels leaves it to the file."""
     return isinstance(spec, str) and spec == "auto"
@@ -58,6 +62,8 @@ def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> lis
 
 def choose_labels(spec: Any, names: Sequence[str], what: str = "labels") -> tuple[list[int], dict[str, str]]:
     """Find the columns a specification means, and for a nested list in a file the parent of each label."""
+    if isinstance(spec, Specs):
+        return _all_of(spec, names, what)
     columns = _Columns(names, what)
     parents: dict[str, str] = {}
     if (path := columns.listed_in(spec)) is not None:
@@ -80,6 +86,33 @@ def choose_labels(spec: Any, names: Sequence[str], what: str = "labels") -> tupl
         twice = next(j for j in positions if positions.count(j) > 1)
         raise DataError(f"{what}: column {names[twice]!r} is named twice")
     return positions, parents
+
+
+def _all_of(specs: Specs, names: Sequence[str], what: str) -> tuple[list[int], dict[str, str]]:
+    """Find the columns of several specifications; a column that two of them mean counts once."""
+    positions: dict[int, None] = {}
+    parents: dict[str, str] = {}
+    for spec in specs:
+        columns, parents_in = choose_labels(spec, names, what)
+        positions |= dict.fromkeys(columns)
+        parents |= parents_in
+    return list(positions), parents
+
+
+def columns_by_name(spec: Any, names: Sequence[str]) -> set[int]:
+    """Return the columns that a specification names in full, not by a pattern, range or file.
+
+    >>> columns_by_name("red,b*", ["red", "blue"]), columns_by_name(Specs(["red", ["blue"]]), ["red", "blue"])
+    ({0}, {0, 1})
+    """
+    if isinstance(spec, Specs):
+        return {position for one in spec for position in columns_by_name(one, names)}
+    if isinstance(spec, str):
+        items: list[Any] = [spec, *(item.strip() for item in spec.split(","))]
+    else:
+        items = list(spec) if isinstance(spec, (list, tuple, set, frozenset)) else [spec]
+    positions = {name: position for position, name in enumerate(names)}
+    return {positions[item] for item in items if isinstance(item, str) and item in positions}
 
 
 def some_columns(spec: Any, names: Sequence[str], what: str) -> set[int]:

@@ -16,7 +16,15 @@ from polyrule.data.derive.columns import source_features
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
-from polyrule.data.labelspec import choose_columns, choose_labels, is_auto, names_file, some_columns
+from polyrule.data.labelspec import (
+    Specs,
+    choose_columns,
+    choose_labels,
+    columns_by_name,
+    is_auto,
+    names_file,
+    some_columns,
+)
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature, as_features
@@ -66,6 +74,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         check_distinct(names, "column")
     except DataError as problem:
         raise DataError(f"{reader.name}: {problem}") from problem
+    _check_overlap(roles, names)
     taken = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
     collector = _collector(reader, roles, taken["tags"])
     labels, parents = ([], {}) if collector is not None else _labels(reader, roles, names, source)
@@ -98,6 +107,25 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     )
 
 
+#: Options that give a column one part; "labels" and "drop" come first, because they take a column away.
+_PARTS_OF_COLUMNS = ("labels", "drop", "identifier", "weights", "tags", "nominal", "ordinal", "numeric", "date")
+
+
+def _check_overlap(roles: Roles, names: list[str]) -> None:
+    """Refuse a column that two options name; a pattern that also matches it gives way."""
+    option_of: dict[int, str] = {}
+    for option in _PARTS_OF_COLUMNS:
+        spec = getattr(roles, option)
+        if spec is None or (option == "labels" and (is_auto(spec) or roles.tags is not None)):
+            continue  # with tags, labels are names of tags and not columns
+        if option == "ordinal":
+            spec = list(spec) if isinstance(spec, Mapping) else ()
+        for column in sorted(columns_by_name(spec, names)):
+            first = option_of.setdefault(column, option)
+            if first != option:
+                raise OptionError(f"{option}: column {names[column]!r} is named by {first}= too; name it once")
+
+
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
     if spec is None:
         return None
@@ -125,6 +153,8 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
 
 def _vocabulary(labels: Any) -> list[str]:
     """Names of labels that do not stand in columns of their own."""
+    if isinstance(labels, Specs):
+        labels = [name for spec in labels for name in (spec.split(",") if isinstance(spec, str) else spec)]
     names = labels.split(",") if isinstance(labels, str) else labels
     if isinstance(names, (list, tuple, np.ndarray)) and all(isinstance(name, str) for name in names):
         found = [name.strip() for name in names]
