@@ -34,8 +34,16 @@ def test_weights_that_cannot_be_added_up(learner, weight):
 
 def test_the_smallest_weights_there_are():
     alike = polyrule.RuleListClassifier(max_rules=2).fit(X, Y)
-    tiny = polyrule.RuleListClassifier(max_rules=2).fit(X, Y, sample_weight=np.full(30, 5e-324))
+    tiny = polyrule.RuleListClassifier(max_rules=2).fit(X, Y, sample_weight=np.full(30, 1e-200))
     assert [rule.body for rule in tiny.model_] == [rule.body for rule in alike.model_]
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e-308, 1 + 2j])
+@pytest.mark.parametrize("options", [{}, {"teacher": None}], ids=["taught", "bare"])
+@pytest.mark.parametrize("learner", [polyrule.RuleListClassifier, polyrule.RuleEnsembleClassifier])
+def test_weights_too_small_to_count_with(learner, options, weight):
+    with pytest.raises(DataError, match="weight"):
+        learner(max_rules=2, **options).fit(X, Y, sample_weight=np.full(30, weight))
 
 
 @pytest.mark.parametrize("zone", [None, "Not/AZone"])

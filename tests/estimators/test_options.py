@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
-from polyrule.errors import OptionError
+from polyrule.errors import OptionError, PolyruleError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -60,7 +61,7 @@ def test_a_whole_number_of_bins_may_be_a_float(kind: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"forbid": 5}, "forbid must hold lists of names, got 5"),
+        ({"forbid": 5}, "forbid must be None or a list of feature names, got 5"),
         ({"forbid": [0]}, "forbid: there is no feature 0; did you mean 'x0'?"),
         ({"features": {"y0": None}}, "features must hold lists of names, got None"),
         ({"features": {0: ["x0"]}}, "features: there is no label 0; did you mean 'y0'?"),
@@ -102,3 +103,55 @@ def test_truth_values_of_numpy_are_truth_values(name: str) -> None:
     plain, other = (RuleListClassifier.paper(**{name: no}).fit(X, Y).model_ for no in (False, np.False_))
     assert str(plain) == str(other) != str(RuleListClassifier.paper().fit(X, Y).model_)
     RuleListClassifier(teacher=None, **{name: np.False_}).fit(X, Y)
+
+
+STRANGE = {
+    "array": np.array([1, 2]),
+    "missing": pd.NA,
+    "series": pd.Series([1, 2]),
+    "index": pd.Index(["a"]),
+    "400 digits": 10**400,
+    "5000 digits": 10**5000,
+    "a lot": 2**64,
+    "largest": 1e308,
+    "list": [],
+    "not a number": float("nan"),
+    "function": len,
+    "complex": 1j,
+    "object": object(),
+}
+
+
+@pytest.mark.parametrize("value", STRANGE.values(), ids=STRANGE)
+@pytest.mark.parametrize("kind", EVERY)
+def test_strange_values_are_refused_by_name(kind: str, value: Any) -> None:
+    """Each ends in a typed error that names the parameter, or in a model."""
+    problems = []
+    names = set(EVERY[kind]().get_params()) - {"callback", "verbose"}
+    frame = pd.DataFrame(X[:24], columns=["a", "b", "c"])
+    for name in sorted(names):
+        options = ({"max_rules": 1} if "max_rules" in names else {}) | {name: value}
+        try:
+            str(EVERY[kind](**options).fit(frame, Y[:24]).model_)
+        except (PolyruleError, TypeError) as error:
+            if name not in str(error) or len(str(error)) > 600:
+                problems.append((name, error))
+    assert problems == []
+
+
+def test_a_fraction_is_a_number() -> None:
+    """It was stored as text, which `verify` could not give to the learner again."""
+    estimator = RuleListClassifier.paper(min_coverage=Fraction(7, 2), remaining=Fraction(1, 3), max_rules=2).fit(X, Y)
+    options = estimator.model_.info["options"]
+    assert (options["min_coverage"], options["remaining"]) == (3.5, 1 / 3)
+    again = RuleListClassifier.paper(min_coverage=3.5, remaining=1 / 3, max_rules=2).fit(X, Y)
+    assert estimator.model_.rules == again.model_.rules
+    assert estimator.verify(X, Y).ok
+
+
+@pytest.mark.parametrize("value", [False, np.False_, 0.5])
+def test_a_chosen_list_refuses_what_it_does_not_follow(value: Any) -> None:
+    """`keep_covered=False` was passed over in silence."""
+    name = "remaining" if value == 0.5 else "keep_covered"
+    with pytest.raises(OptionError, match=f"{name} is for lists as they are grown"):
+        RuleListClassifier(**{name: value}).fit(X, Y)

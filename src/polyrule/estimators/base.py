@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
@@ -27,6 +27,7 @@ from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.estimators.fitted import FittedRules
+from polyrule.estimators.options import Allowed, check_parameters
 from polyrule.learning.constraints import listed_names
 from polyrule.learning.messages import telling, warn_about_model
 from polyrule.learning.separate import Reason, Training
@@ -78,17 +79,14 @@ class RuleEstimator(FittedRules):
     verbose: bool
     keep_columns: Any
     stopped_reason_: str
+    #: Allowed values of parameters that differ from those of the other learners.
+    _allowed: ClassVar[Mapping[str, Allowed]] = {}
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
-        check_number("time_limit", self.time_limit, "a positive number of seconds", lambda limit: limit > 0, (None,))
-        if self.callback is not None and not callable(self.callback):
-            raise OptionError(f"callback must be None or a function, got {self.callback!r}")
-        check_choice("kernels", self.kernels, (None, "native", "reference"))
+        check_parameters(self.get_params(deep=False), **self._allowed)
         if self.kernels == "native" and native is None:
             raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-        check_number("n_jobs", self.n_jobs, "a number of threads (-1: all cores)", _is_of_threads, (None,))
-        check_whole("max_samples", self.max_samples, 1, (None,))
 
     def _on_device(self) -> AbstractContextManager[None]:
         """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
@@ -287,40 +285,6 @@ class RuleEstimator(FittedRules):
         return tags
 
 
-LARGEST = 2**31 - 1  # of whole numbers that are options: what the kernels count with
-
-
-def _is_of_threads(given: Any) -> bool:
-    return isinstance(given, Integral) and 0 < abs(int(given)) <= LARGEST
-
-
-def check_choice(name: str, given: Any, known: Sequence[Any]) -> None:
-    """Refuse an option that is none of the known values."""
-    if not isinstance(given, Hashable) or given not in known:
-        *others, last = map(repr, known)
-        raise OptionError(f"{name} must be {', '.join(others)} or {last}, got {given!r}")
-
-
-def check_whole(name: str, given: Any, least: int, besides: Sequence[Any] = (), most: int = LARGEST) -> None:
-    """Refuse an option that is no whole number within bounds, nor one of the values that are allowed `besides`."""
-    whole = isinstance(given, Integral) and not isinstance(given, bool)
-    if whole and given > most:
-        raise OptionError(f"{name} must be at most {most}, got {given!r}")
-    fits = whole and given >= least
-    _refuse_unless(fits, name, given, f"a whole number of at least {least}", besides)
-
-
-def check_number(name: str, given: Any, what: str, fits: Callable[[Any], bool], besides: Sequence[Any] = ()) -> None:
-    """Refuse an option that is no number that fits, nor one of the values that are allowed `besides`."""
-    number = isinstance(given, Real) and not isinstance(given, bool)
-    _refuse_unless(number and fits(given), name, given, what, besides)
-
-
-def _refuse_unless(fits: bool, name: str, given: Any, what: str, besides: Sequence[Any]) -> None:
-    if not fits and not (isinstance(given, Hashable) and given in besides):
-        raise OptionError(f"{name} must be {''.join(f'{one!r} or ' for one in besides)}{what}, got {given!r}")
-
-
 def pass_on_interrupt(reason: str, model: Any) -> None:
     """Let an interrupt go on, once the estimator is fitted."""
     if reason == "interrupted":
@@ -363,7 +327,9 @@ def plain(value: Any) -> Any:
         return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
     if callable(value):  # a measure given as a function: its name, not where it lies in memory
         return getattr(value, "__name__", type(value).__name__)
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return float(value) if isinstance(value, Real) else str(value)  # a Fraction stays a number
 
 
 def read_features(estimator: Any, X: Any, features: tuple[Feature, ...]) -> Table:
@@ -438,11 +404,6 @@ class RuleClassifier(RuleEstimator):
     refine: bool
 
     model_: RuleList
-
-    def _check(self) -> None:
-        super()._check()
-        check_whole("beam_width", self.beam_width, 1)
-        check_whole("max_conditions", self.max_conditions, 0, (None,))
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None

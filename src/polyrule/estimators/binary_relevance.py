@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.errors import OptionError
-from polyrule.estimators.base import RuleClassifier, TrainingData
+from polyrule.estimators.base import RuleClassifier, TrainingData, plain
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.messages import Callback, warn_about_measure
 from polyrule.learning.separate import Learner, Reason, SeparateOptions
@@ -81,8 +81,10 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     ) -> tuple[RuleList, Reason]:
         if start is not None:
             raise OptionError("start is for one list over all labels; leave it out, or use RuleListClassifier")
-        growing = GrowOptions(self.beam_width, False, self.min_coverage, self.max_conditions)
-        separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
+        growing = GrowOptions(self.beam_width, False, plain(self.min_coverage), self.max_conditions)
+        separating = SeparateOptions(
+            remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=plain(self.time_limit)
+        )
         objective = Objective(get(self.measure))
         warn_about_measure(objective)
         learner = Learner(objective, growing, separating, self._compute(), counting)

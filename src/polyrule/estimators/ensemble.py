@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence
-from math import inf
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,14 +23,12 @@ from polyrule.errors import OptionError
 from polyrule.estimators.base import (
     RuleEstimator,
     TrainingData,
-    check_choice,
-    check_number,
-    check_whole,
     listed,
     pass_on_interrupt,
     plain,
     unpacked,
 )
+from polyrule.estimators.options import whole
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.model.rule import WeightedRule
@@ -163,6 +160,7 @@ class RuleEnsembleClassifier(RuleEstimator):
     model_: RuleEnsemble
     merits_: dict[str, Any]
     _holds = RuleEnsemble
+    _allowed: ClassVar = {"max_rules": whole(0), "max_conditions": whole(1), "max_bins": whole(2, most=60_000)}
     _evidence: Evidence | None = None
 
     def __init__(
@@ -227,28 +225,12 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     def _check(self) -> None:
         super()._check()
-        for name, least in (
-            ("max_rules", 0),
-            ("max_conditions", 1),
-            ("max_members", 2),
-            ("beam_width", 1),
-            ("swaps", 0),
-            ("restarts", 1),
-        ):
-            check_whole(name, getattr(self, name), least)
-        check_whole("max_bins", self.max_bins, 2, most=60_000)
-        check_whole("points", self.points, 0, (True, False))
         if isinstance(self.cv, (str, bytes, bool, float)) or self.cv is None:
             raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, got {self.cv!r}")
         if isinstance(self.cv, (int, np.integer)):
-            check_whole("cv", self.cv, 0)
+            whole(0).check("cv", self.cv)
             if self.cv == 1:
                 raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
-        check_number("labels_per_head", self.labels_per_head, "a number of at least 1", lambda n: 1 <= n < inf, (None,))
-        check_number("label_cost", self.label_cost, "a number of at least 0", lambda cost: 0 <= cost < inf, ("auto",))
-        check_number("ridge", self.ridge, "a positive number", lambda ridge: 0 < ridge < inf, ("auto",))
-        check_choice("teacher", self.teacher, ("forest", None))
-        check_choice("alternatives", self.alternatives, ("auto", True, False))
         check_decision(self.decision, self.optimize, self.monotone)
         try:
             check_random_state(self.random_state)

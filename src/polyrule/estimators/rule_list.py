@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any, Self
 
 from polyrule.data.labels import dense_labels
@@ -14,9 +13,6 @@ from polyrule.errors import OptionError
 from polyrule.estimators.base import (
     RuleClassifier,
     TrainingData,
-    check_choice,
-    check_number,
-    check_whole,
     listed,
     plain,
     unpacked,
@@ -261,30 +257,18 @@ class RuleListClassifier(RuleClassifier):
 
     def _check(self) -> None:
         super()._check()
-        check_choice("heads", self.heads, ("multi", "single"))
-        check_choice("thresholds", self.thresholds, ("short", "midpoint"))
-        check_choice("alternatives", self.alternatives, ("auto", True, False))
-        check_choice("teacher", self.teacher, ("forest", None))
-        check_whole("max_members", self.max_members, 2)
-        check_whole("max_rules", self.max_rules, 1, (None,))
-        check_whole("max_head_size", self.max_head_size, 1, (None,))
-        check_number("simplicity", self.simplicity, "a number of at least 0", lambda price: 0 <= price < inf)
-        check_number("min_precision", self.min_precision, "a share from 0 to 1", lambda share: 0 <= share <= 1)
         if self.heads == "single" and self.max_head_size not in (None, 1):
             raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
         if self.prune is None:
-            check_number("remaining", self.remaining, "a share from 0 to 1", lambda share: 0 <= share <= 1)
-            check_number(
-                "stop_threshold", self.stop_threshold, "a share from 0 to 1", lambda share: 0 <= share <= 1, (None,)
-            )
             if self.min_precision:
                 raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
             if plain(self.alternatives) is True:
                 raise OptionError("alternatives are for lists whose rules are chosen; leave it out or give prune='f1'")
         else:
             for name in _GROWN_ONLY:
-                given = getattr(self, name)
-                if given != _default(name) and plain(given) is not False:
+                value, default = plain(getattr(self, name)), _default(name)
+                as_usual = value is default or (isinstance(value, (str, float)) and value == default)
+                if not as_usual and not (default is None and value is False):
                     raise OptionError(f"{name} is for lists as they are grown; leave it out or give prune=None")
 
     def _learn(
@@ -297,7 +281,7 @@ class RuleListClassifier(RuleClassifier):
         if most is None:
             return self._chosen(unpacked(training, refine=counting.refine), learner, start)
         some = sampled(training, most, threads)
-        least = exact_number(self.min_coverage) * share_of(some, training)
+        least = exact_number(plain(self.min_coverage)) * share_of(some, training)
         learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
         model, reason = self._chosen(unpacked(some, refine=counting.refine), learner, start)
         return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
@@ -325,7 +309,7 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules,
             1 if self.heads == "single" else self.max_head_size,
             self.thresholds == "short",
-            self.min_precision,
+            plain(self.min_precision),
             max_members=self.max_members if self.alternatives else 0,
         )
         assert isinstance(training.table, Table)
@@ -370,13 +354,13 @@ class RuleListClassifier(RuleClassifier):
         )
         warn_about_measure(objective)
         longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
-        growing = GrowOptions(self.beam_width, label_conditions, self.min_coverage, longest)
+        growing = GrowOptions(self.beam_width, label_conditions, plain(self.min_coverage), longest)
         separating = SeparateOptions(
-            self.remaining,
-            self.stop_threshold,
+            plain(self.remaining),
+            plain(self.stop_threshold),
             bool(self.keep_covered),
             self.max_rules if grown else None,
-            self.time_limit,
+            plain(self.time_limit),
         )
         return Learner(objective, growing, separating, self._compute(), counting)
 
