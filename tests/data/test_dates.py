@@ -3,11 +3,13 @@
 import datetime
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from polyrule import RuleListClassifier
 from polyrule.data import Feature, read, read_chunks, to_table
 from polyrule.data.dates import day_of, format_date
 from polyrule.data.derive.dates import part_of
@@ -256,3 +258,27 @@ def test_a_day_past_the_year_9999_is_told():
     far = pd.DataFrame({"on": np.array(["9999-12-31", "20000-01-01"], dtype="datetime64[s]")})
     with pytest.raises(DataError, match="column 'on', row 1: expected a date such as 2021-03-05, got Timestamp"):
         to_table(far)
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Etc/GMT+5", "Europe/Berlin", "UTC", "+05:30"])
+def test_times_of_every_zone_are_dates(zone: str) -> None:
+    """Zones whose names hold an underscore, a digit or a sign were taken for objects that no rule can test."""
+    times = pd.to_datetime(["2020-03-04 23:30", "2020-03-06 00:30"]).tz_localize(zone)
+    table = to_table(pd.DataFrame({"at": times}))
+    assert table.feature_names == ("at", "at year", "at month", "at weekday")
+    assert np.diff(table.column(0)).tolist() == [2]  # the day where it was, not that in UTC
+
+
+@pytest.mark.parametrize("form", ["%Y/%m/%d", "%Y/%-m/%-d", "%Y-%m-%d", "%Y/%m/%d %H:%M"])
+def test_dates_that_begin_with_the_year(form: str) -> None:
+    """Dates as 2013/06/15 were categories, and the advice to pass `dates` failed, too."""
+    days = pd.to_datetime("2012-01-01") + pd.to_timedelta(np.arange(0, 700, 7), unit="D")
+    text = pd.DataFrame({"day": days.strftime(form), "y": (days.month > 6).astype(int)}).to_csv(index=False)
+    data = read(io.BytesIO(text.encode()), labels="y")
+    assert "day month" in data.feature_names
+    assert data.X.column(0).tolist() == [(day - pd.Timestamp("1970-01-01")).days for day in days]
+    model = RuleListClassifier.paper("precision", max_rules=2).fit(data)
+    row = {"day": days[30].strftime(form)}
+    code: dict[str, Any] = {}
+    exec(model.model_.export("python"), code)
+    assert [code["predict"](row)["y"]] == model.predict(pd.DataFrame([row])).ravel().tolist()

@@ -136,11 +136,11 @@ def train(
     if not isinstance(dataset, Store):
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
         found = dataset.describe(test).findings
-        passed = {*forbidden_names(ctx, names), *",".join(ctx.params["keep_columns"]).split(",")}  # decided, so not mentioned
+        decided = {*forbidden_names(ctx, names), *",".join(ctx.params["keep_columns"]).split(",")}
         findings = [
             str(finding).replace("keep_columns=", "--keep-columns ")
             for finding in found
-            if not finding.names or not passed.issuperset(finding.names)
+            if not finding.names or not decided.issuperset(finding.names)
         ]
     if certify:
         model = _certified(model, dataset)

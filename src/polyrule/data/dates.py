@@ -12,9 +12,11 @@ import numpy as np
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - EPOCH, datetime.date.max.toordinal() - EPOCH
 """The days that can be written as dates: from 0001-01-01 to 9999-12-31."""
-# A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
+# A date that begins with the year, perhaps with a time of day, which is not used, and a time zone, not applied.
 _WRITTEN = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII
+    r"(\d{4})(?:-(\d\d)-(\d\d)|/(\d{1,2})/(\d{1,2}))"
+    r"(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?",
+    re.ASCII,
 )
 
 _DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
@@ -30,12 +32,12 @@ POINTS = "day.month.year"
 
 
 def day_of(value: Any, form: str | None = None) -> float | None:
-    """Return the day of a date, a date with a time, or a text such as 2021-03-05; None for anything else.
+    """Return the day of a date, a date with a time, or a text such as 2021-03-05 or 2021/3/5; None for all else.
 
     With a `form`, dates with points are read, too, and, unless it is `POINTS`, those with slashes.
 
-    >>> day_of("1970-01-02"), day_of("1970-01-02 23:59:59+02:00"), day_of("02.01.1970"), day_of("2021-02-30")
-    (1.0, 1.0, None, None)
+    >>> day_of("1970-01-02"), day_of("1970/01/02"), day_of("1970-01-02 23:59:59+02:00"), day_of("2021-02-30")
+    (1.0, 1.0, 1.0, None)
     >>> day_of("02.01.1970", POINTS), day_of("1/2/1970", POINTS), day_of("1/2/1970 9:30 PM", "month/day/year")
     (1.0, None, 1.0)
     """
@@ -55,7 +57,7 @@ def _date_of_text(text: str, form: str | None) -> datetime.date | None:
         by_month = local[2] == "/" and form == "month/day/year"
         year, month, day = (local[4], local[1], local[3]) if by_month else (local[4], local[3], local[1])
     elif found := _WRITTEN.fullmatch(text):
-        year, month, day = found.groups()
+        year, month, day = filter(None, found.groups())
     else:
         return None
     try:

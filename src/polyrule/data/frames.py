@@ -248,7 +248,7 @@ def _holds_dates(series: nw.Series[Any]) -> bool:
     """Whether a column holds dates: as such, as objects (pandas, where there is no time of day), or as clear text."""
     if series.dtype in (nw.Datetime, nw.Date):
         return True
-    if series.dtype not in (nw.Object, nw.String):
+    if series.dtype not in (nw.Object, nw.String, nw.Unknown):  # Unknown: narwhals reads no zone with an underscore
         return False
     known = [value for value in python_values(series) if not is_missing(value)]
     forms = DateForms(known)

@@ -183,7 +183,7 @@ class RuleEstimator(FittedRules):
     def _named_columns(self, table: Table) -> set[str]:
         """Return the names of columns that stay even if they identify rows, because a parameter names them."""
         names = table.feature_names
-        kept = listed(self.keep_columns)
+        kept = plain(self.keep_columns)
         named = {names[j] for j in some_columns(kept, names, "keep_columns")} if kept else set()
         features, monotone = getattr(self, "features", None), getattr(self, "monotone", None)
         for allowed in features.values() if isinstance(features, Mapping) else ():

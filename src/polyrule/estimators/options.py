@@ -7,6 +7,7 @@ the command line is made from it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -124,8 +125,16 @@ def _is_bins(value: Any) -> bool:
     return 2 <= as_float(value) <= 60_000 and as_float(value) % 1 == 0
 
 
+def _is_lift(value: Any) -> bool:
+    return isinstance(value, str) or type(value).__name__ == "Lift"  # not imported, see above
+
+
 def _is_names(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+
+
+def _is_specification(value: Any) -> bool:
+    return isinstance(value, (str, re.Pattern, slice)) or _is_names(value)
 
 
 #: Parameter -> allowed values, for the parameters that are alike in all learners that have them. `measure`, `lift`,
@@ -142,10 +151,12 @@ ALLOWED = {
     "forbid": Allowed("a list of feature names", _is_names, (None,)),
     "heads": choice("multi", "single"),
     "keep_covered": switch(),
+    "keep_columns": Allowed("names of columns, or a pattern", _is_specification, (None,)),
     "kernels": choice(None, "native", "reference"),
     "label_conditions": switch(None),
     "label_cost": price("auto"),
     "labels_per_head": number(f"a number from 1 to {LARGEST_PRICE:g}", lambda value: 1 <= value <= LARGEST_PRICE, None),
+    "lift": Allowed("text such as 'kln:0.16' or a Lift", _is_lift, (None,)),
     "max_bins": Allowed("a whole number from 2 to 60000", _is_bins, (None,)),
     "max_conditions": whole(0, None),
     "max_head_size": whole(1, None),
@@ -159,6 +170,7 @@ ALLOWED = {
     "negative": switch(None),
     "optimize": choice("micro-f1", "macro-f1", "example-f1", "subset", "hamming"),
     "points": whole(0, True, False),
+    "prune": Allowed("the name of a measure, such as 'f1'", lambda value: isinstance(value, str), (None,)),
     "refine": switch(),
     "remaining": share(),
     "restarts": whole(1),

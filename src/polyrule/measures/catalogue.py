@@ -19,6 +19,7 @@ from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.expression import parse
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.ratio import RatioMeasure, exact_number
+from polyrule.utils.messages import shown
 
 
 def precision() -> RatioMeasure:
@@ -224,7 +225,7 @@ def get(measure: str | Measure | Callable[..., Any]) -> Measure:
         return FunctionMeasure(getattr(measure, "__name__", "function"), measure)
     if not isinstance(measure, str):
         raise MeasureError(
-            f"a measure is a name, an expression, a function of (tp, fp, tn, fn) or a Measure, not {measure!r}"
+            f"a measure is a name, an expression, a function of (tp, fp, tn, fn) or a Measure, not {shown(measure)}"
         )
     name = measure.strip().lower().replace("-", "_").replace(" ", "_")
     name = ALIASES.get(name, name)

@@ -34,10 +34,12 @@ import datetime
 
 
 def _date(value, part):
-    """Days since 1970-01-01 of a date or of a text such as 2021-03-05, or a part of the date."""
+    """Days since 1970-01-01 of a date or of a text such as 2021-03-05 or 2021/3/5, or a part of the date."""
     if value is None or value != value:
         return float("nan") if part in ("", "year") else None
-    day = datetime.date.fromisoformat(value.strip()[:10]) if isinstance(value, str) else value
+    day = value
+    if isinstance(value, str):
+        day = datetime.date(*map(int, value.replace("/", "-").replace("T", " ").split()[0].split("-")))
     if part == "weekday":
         return {WEEKDAYS!r}[day.weekday()]
     if part == "month":
@@ -46,10 +48,12 @@ def _date(value, part):
 '''
 
 _JAVASCRIPT = f"""\
-  // A text such as 2021-03-05, or a Date, of which the day in UTC counts.
+  // A text such as 2021-03-05 or 2021/3/5, or a Date, of which the day in UTC counts.
+  const digits = (text) => text.split(/[-\\/]/).map((part) => part.padStart(2, "0")).join("-");
   const date = (value, part) => {{
     if (value === null || value === undefined || value !== value) return part && part !== "year" ? null : NaN;
-    const day = new Date((value instanceof Date ? value.toISOString() : String(value).trim()).slice(0, 10));
+    const text = value instanceof Date ? value.toISOString() : String(value).trim();
+    const day = new Date(digits(text.split(/[ T]/)[0]));
     if (part === "year") return day.getUTCFullYear();
     if (part === "month") return {list(MONTHS)!r}[day.getUTCMonth()];
     if (part === "weekday") return {list(WEEKDAYS)!r}[(day.getUTCDay() + 6) % 7];

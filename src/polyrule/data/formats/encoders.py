@@ -178,7 +178,7 @@ class Encoder:
                     )
                 if self.tentative:
                     raise KindConflict(self.name)
-                hint = "; pass dates='day/month/year' or dates='month/day/year'" if "/" in str(cell) else ""
+                hint = "; pass dates='day/month/year' or dates='month/day/year'" if is_local_date(cell) else ""
                 raise place.error(row, f"expected a date such as 2021-03-05, found {shorten(cell)}{hint}")
             days[row] = day
         return days
