@@ -281,4 +281,4 @@ def test_dates_that_begin_with_the_year(form: str) -> None:
     row = {"day": days[30].strftime(form)}
     code: dict[str, Any] = {}
     exec(model.model_.export("python"), code)
-    assert [code["predict"](row)["y"]] == model.predict(pd.DataFrame([row])).ravel().tolist()
+    assert [code["predict"](row)["y"]] == model.model_.predict(pd.DataFrame([row])).ravel().tolist()

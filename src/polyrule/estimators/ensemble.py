@@ -232,11 +232,6 @@ class RuleEnsembleClassifier(RuleEstimator):
             if self.cv == 1:
                 raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
         check_decision(self.decision, self.optimize, self.monotone)
-        try:
-            check_random_state(self.random_state)
-        except ValueError:
-            what = "None, a whole number from 0 to 4294967295 or a RandomState"
-            raise OptionError(f"random_state must be {what}, got {self.random_state!r}") from None
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
         options, start = _options_of(self), self._start(start, training)

@@ -129,6 +129,10 @@ def _is_lift(value: Any) -> bool:
     return isinstance(value, str) or type(value).__name__ == "Lift"  # not imported, see above
 
 
+def _is_seed(value: Any) -> bool:
+    return 0 <= value < 1 << 32 if is_whole(value) else hasattr(value, "randint")
+
+
 def _is_names(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
@@ -171,6 +175,7 @@ ALLOWED = {
     "optimize": choice("micro-f1", "macro-f1", "example-f1", "subset", "hamming"),
     "points": whole(0, True, False),
     "prune": Allowed("the name of a measure, such as 'f1'", lambda value: isinstance(value, str), (None,)),
+    "random_state": Allowed("a whole number from 0 to 4294967295 or a RandomState", _is_seed, (None,)),
     "refine": switch(),
     "remaining": share(),
     "restarts": whole(1),
