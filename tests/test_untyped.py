@@ -34,7 +34,7 @@ def test_weights_that_cannot_be_added_up(learner, weight):
 
 def test_the_smallest_weights_there_are():
     alike = polyrule.RuleListClassifier(max_rules=2).fit(X, Y)
-    tiny = polyrule.RuleListClassifier(max_rules=2).fit(X, Y, sample_weight=np.full(30, 1e-200))
+    tiny = polyrule.RuleListClassifier(max_rules=2).fit(X, Y, sample_weight=np.full(30, 1e-100))
     assert [rule.body for rule in tiny.model_] == [rule.body for rule in alike.model_]
 
 

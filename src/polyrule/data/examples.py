@@ -189,7 +189,7 @@ LARGEST_TOTAL = 2**31 - 1
 GRID = 2**30
 
 
-SMALLEST_TOTAL = 1e-200
+SMALLEST_TOTAL = 1e-100
 """Least total weight: products of smaller numbers are 0, and their reciprocals infinite."""
 
 
