@@ -9,7 +9,7 @@ SEED ?= 0
 SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
-.PHONY: demo docs tables test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
+.PHONY: demo docs tables test campaign forgeries golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions clean help
 
 help:  ## list the targets
@@ -100,6 +100,11 @@ gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 
 campaign: $(VENV)/test.stamp  ## new random worlds for MINUTES from SEED: the compiled engine against the reference and a slow twin
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+
+FORGERIES ?= 2000
+
+forgeries: $(VENV)/test.stamp  ## forge FORGERIES model files of each kind from SEED: verify must find every change
+	$(BIN)/python -m tests.campaign.forgeries --per-kind $(FORGERIES) --seed $(SEED)
 
 golden: $(VENV)/test.stamp  ## the rule lists and models of the benchmark data against their hashes, small ones against the reference
 	$(BIN)/python -m tests.golden --reference 0.3

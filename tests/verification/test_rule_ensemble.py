@@ -122,7 +122,8 @@ def test_what_cannot_be_learned_again_is_named_first(data, plain) -> None:
         return str(found).splitlines()[0]
 
     assert first(plain.reweigh(0, "a", 9.0)).endswith("it was changed by hand")
-    assert first(plain.refit(data)).endswith("its weights were fitted anew after learning")
+    part = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data[:70]).model_
+    assert first(part.refit(data)).endswith("its weights were fitted anew after learning")
     more = RuleEnsembleClassifier(**QUICK | {"max_rules": 5}, teacher=None, swaps=0).fit(data, start=plain).model_
     assert first(more).endswith("it goes on from rules of another model")
     assert first(RuleEnsemble((), data.features, data.label_names, (0.0, 0.0), plain.decision)).startswith(
@@ -202,3 +203,14 @@ def test_names_of_groups_are_left_to_the_reader(data) -> None:
     assert not model.verify(either).unchecked
     (left,) = model.name_group(0, "harmless").verify(either).unchecked
     assert left == "the names of the groups in rule 1, which a reader gave"
+
+
+def test_what_is_refitted_on_its_training_data_is_learned_and_refitted(data, plain) -> None:
+    model = plain.refit(data, ridge=2.0, keep=[1])
+    found = model.verify(data)
+    assert found.ok
+    assert found.unchecked == ()
+    assert not forged(model, FORGERIES["cuts"]).verify(data).ok
+    assert not forged(plain.refit(data), lambda d: d.update(unit=2.0)).verify(data).ok
+    part = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data[:70]).model_.refit(data)
+    assert [f.what for f in forged(part, lambda d: d.update(unit=2.0)).verify(data).findings][:1] == ["the unit"]

@@ -83,9 +83,12 @@ def refit(
         rules.append(
             replace(rule, head=head or rule.head[:1], coverage=float(weights[covers[:, number + 1] > 0].sum()))
         )
+    digest = fingerprint(*examples_of(data)[:3])
     stated = {"targets": "labels", "ridge": ridge, "kept": sorted(kept)}
+    if ensemble.info.get("data_fingerprint") == digest and "calibration" in ensemble.info:
+        stated["of_training"] = True  # `verify` can learn and refit again
     info = {key: value for key, value in ensemble.info.items() if key not in ("calibration", "teacher")}
-    info |= {"examples": len(truth), "data_fingerprint": fingerprint(*examples_of(data)[:3])}
+    info |= {"examples": len(truth), "data_fingerprint": digest}
     fitted = replace(
         ensemble,
         rules=tuple(rules),

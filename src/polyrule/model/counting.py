@@ -105,4 +105,4 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
         for rule in counted.rules
     )
     info = {**rule_list.info, "recounted": data.name}
-    return with_gaps(replace(counted, rules=rules, default_chances=(), info=info), table)
+    return with_gaps(replace(counted, rules=rules, default_chances=(), info=info), table[weights > 0])

@@ -15,11 +15,15 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.examples import is_of_examples
 from polyrule.errors import ModelError, PolyruleError
 from polyrule.estimators.from_model import learner_of
+from polyrule.model.printing import Formatter
+from polyrule.model.rule import Rule
+from polyrule.model.rule_list import RuleList
 from polyrule.utils.version import __version__
 from polyrule.verification.claims import Claim, differences
 from polyrule.verification.result import Finding
 
 _ENDED = {"time_limit": "by its time limit", "callback": "by its caller", "interrupted": "by an interrupt"}
+_BY_HAND = "it was changed by hand"
 _NO_LIMIT = 1e9  # seconds: some options of a learner with a time limit differ from those of one without
 
 
@@ -43,6 +47,9 @@ def refit_and_compare(
 ) -> tuple[list[Finding], list[str]]:
     """Learn a model again and compare the claims of the two; return the findings, and what was not checked.
 
+    If a list was changed by hand, each of its rules that is marked as learned must be one that learning finds. An
+    ensemble whose weights were refitted on its training data is learned and refitted.
+
     Parameters
     ----------
     model : RuleList or RuleEnsemble
@@ -63,8 +70,11 @@ def refit_and_compare(
     if not learn:
         return [], [f"that learning finds {what}, because it was not asked for", *unchecked]
     obstacle = _obstacle(model)
+    by_hand = obstacle == _BY_HAND and isinstance(model, RuleList)
     if obstacle:
-        return [], [f"that learning finds this model, because {obstacle}", *unchecked]
+        unchecked.insert(0, f"that learning finds this model, because {obstacle}")
+    if obstacle and not by_hand:
+        return [], unchecked
     try:
         again = _fit_again(model, data)
     except PolyruleError as error:
@@ -73,16 +83,37 @@ def refit_and_compare(
     if ended:
         again.info["stopped"] = model.info["stopped"]
         unchecked.insert(0, f"that learning, which was ended {ended}, had come just so far")
-    findings = differences(claims(model), claims(again), equal)
+    findings = _check_learned_rules(model, again) if by_hand else differences(claims(model), claims(again), equal)
     elsewhere = environment_difference(model, again) if findings else ""
     if elsewhere:
         return [], [f"that learning finds this model: here it finds another one, {elsewhere}", *unchecked]
     return findings, unchecked
 
 
+def _check_learned_rules(model: RuleList, again: RuleList) -> list[Finding]:
+    """Check that learning finds every rule that is marked as learned; order, counts and chances may differ."""
+    learned = {(_literals(rule), rule.body) for rule in again.rules}
+    words = Formatter(model)
+    return [
+        Finding(number, "the rule", words.rule(rule, counts=False), "none that learning finds")
+        for number, rule in list(enumerate(model.rules))[n_start_rules(model) :]
+        if rule.origin == "learned" and (_literals(rule), rule.body) not in learned
+    ]
+
+
+def _literals(rule: Rule) -> tuple[tuple[int, int], ...]:
+    return tuple((literal.label, literal.value) for literal in rule.head)
+
+
 def _reason_of_end(model: Any) -> str | None:
     stopped = model.info.get("stopped")
     return _ENDED.get(stopped) if isinstance(stopped, str) else None
+
+
+def is_refitted_on_training_data(model: Any) -> bool:
+    """Return True if an ensemble states that its weights were fitted anew to the data it was learned from."""
+    account = model.info.get("weights")
+    return isinstance(account, dict) and account.get("of_training") is True and "calibration" not in model.info
 
 
 def _obstacle(model: Any) -> str:
@@ -93,9 +124,9 @@ def _obstacle(model: Any) -> str:
     if not is_of_examples(info.get("data_fingerprint")):
         return "it was learned from a store, or does not say from what"
     if changed or info.get("edited") or "recounted" in info:
-        return "it was changed by hand"
+        return _BY_HAND
     is_weighted = isinstance(info.get("options"), dict) and "decision" in info["options"]
-    if is_weighted and "calibration" not in info:
+    if is_weighted and "calibration" not in info and not is_refitted_on_training_data(model):
         return "its weights were fitted anew after learning"
     if info.get("start"):
         return "it goes on from rules of another model"
@@ -131,7 +162,10 @@ def _fit_again(model: Any, data: Dataset) -> Any:
             learner.fit(data, **({"start": model[:n_start]} if n_start else {}))
             if "tuned" in info:
                 learner.tune_decision(**info["tuned"])
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:  # a file may hold anything as an option
+        if is_refitted_on_training_data(model):
+            account = info["weights"]
+            return learner.model_.refit(data, ridge=account["ridge"], keep=account["kept"])
+    except (TypeError, ValueError, AttributeError, OverflowError, KeyError) as error:  # a file may hold anything
         raise ModelError(str(error)) from error
     return learner.model_
 

@@ -46,6 +46,8 @@ def verify_ensemble(model: RuleEnsemble, data: Dataset, *, learn: bool = True) -
         return Verification(0, tuple(findings))
     covers, truth, weights = training(model, data)
     findings = [*_check_coverage(model, covers, weights), *check_thresholds(model, data.X)]
+    if refitted and model.unit != 1:
+        findings.append(Finding(None, "the unit", str(model.unit), "1, as weights are fitted in log-odds"))
     slope, kept = _check_weights(model, covers, truth, weights)
     unchecked += kept
     if slope is not None and slope > TOLERANCE:
