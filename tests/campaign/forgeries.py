@@ -111,7 +111,14 @@ KINDS: dict[str, Callable[[Dataset], Any]] = {
 # Beginnings of places in a file that nothing in the data can tell, once a model was changed by hand or refitted; a `*`
 # is any position. `verify` says so: the first line of its answer is "NOT CHECKED: that learning finds this model".
 FREE = {
-    "refitted elsewhere": ("decision", "info", "rules/*/body", "rules/*/body/*/value", "rules/*/head/*/weight"),
+    "refitted elsewhere": (
+        "decision",
+        "info",
+        "rules/*/body",
+        "rules/*/body/*/value",
+        "rules/*/head/*/weight",
+        "rules",
+    ),
     "edited": ("info", "rules/*/origin", "rules/*/head", "rules/*/body", "rules/*/stop", "rules"),
 }
 #: Of the places above, those that the data tells nevertheless.

@@ -164,6 +164,8 @@ class ListReplay:
         if not isinstance(learner, str) or learner not in _NEEDED:
             raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
         options = learning_options(model.info, *_NEEDED[learner])
+        if learner == BINARY_RELEVANCE and model.info.keys() & {"pruning", "grown"}:
+            raise ModelError("the model states that binary relevance selected its rules, which it does not")
         check_table(model, data.X)
         table, truth, weights, scale = examples_of(data)
         counted_on = model.info.get("recounted", data.name)
