@@ -302,7 +302,9 @@ def compare_counts(number: int, rule: Rule, counted: Rule, label_names: Sequence
             if not is_count(stated, right):
                 what = f"{count.upper()} of label {label_names[stated_literal.label]!r}"
                 yield Finding(number, what, str(stated), str(right))
-    if rule.coverage is not None and counted.coverage is not None and not is_count(rule.coverage, counted.coverage):
+    if rule.coverage is None and rule.origin != "learned":
+        return  # made by hand, and not counted
+    if rule.coverage is None or (counted.coverage is not None and not is_count(rule.coverage, counted.coverage)):
         yield Finding(number, "the coverage", str(rule.coverage), str(counted.coverage))
 
 
