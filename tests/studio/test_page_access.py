@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -175,3 +176,28 @@ def test_a_scorecard_is_changed_and_accessible(visit, empty, axe, scheme, width)
     page.get_by_role("button", name="Add the rule").click()
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count + 1)
     assert rules(page) == [said(empty.session.project.model, at) for at in range(count + 1)]
+
+
+def test_what_went_wrong_is_in_sight_wherever_the_page_is(visit, empty):
+    with_twins(empty)
+    page = visit(empty, "rules", viewport={"width": 900, "height": 500})
+    page.locator("article.rule").first.wait_for()
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    page.evaluate("() => { window.answers = window.fetch; window.fetch = () => Promise.reject(new TypeError('gone')); }")
+    last = page.locator("article.rule").last
+    last.get_by_role("button", name=re.compile("^Remove rule")).click()
+    alert = page.get_by_role("alert")
+    alert.get_by_text("Is it still running in its terminal?").wait_for()
+    seen = "box => { const { top, bottom } = box.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"
+    assert alert.evaluate(seen)
+    alert.get_by_role("button", name="Dismiss").click()
+    page.evaluate("() => { window.fetch = window.answers; }")
+    page.get_by_role("button", name="Change rule 1", exact=True).click()
+    page.get_by_role("region", name="Add a condition").wait_for()
+    dialog = page.get_by_role("dialog")
+    page.evaluate("() => polyrule.complain('said in a dialog')")
+    told = dialog.get_by_role("alert")
+    told.get_by_text("said in a dialog").wait_for()
+    assert told.evaluate(seen)
+    dialog.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("alert").get_by_text("said in a dialog").wait_for()

@@ -5,6 +5,7 @@ And what a model is measured against: constants, one rule per label, and a fores
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from polyrule.studio.jobs import Job
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench, resampled
-from polyrule.utils.arrays import Bytes
+from polyrule.utils.arrays import Bytes, Floats
 from polyrule.utils.names import visible
 
 #: examples decided otherwise that a page gets of each part
@@ -91,7 +92,7 @@ WORDS = {
     "majority": "every label gets its more frequent value",
     "label set": "every example gets the most frequent set of labels",
     "one rule per label": "a label is present where the one condition with the highest F1 holds",
-    "forest": f"a random forest of {TREES} trees, which nobody can read: what is there to be had",
+    "forest": f"a random forest of {TREES} trees, cut per label where F1 is highest on out-of-bag examples",
 }
 
 
@@ -112,10 +113,34 @@ def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
         return np.zeros_like(test.truth)
     encoder = MatrixEncoder().fit(train.table[rows])
     truth = train.truth[rows]
-    forest = RandomForestClassifier(TREES, random_state=0, n_jobs=threads)
-    forest.fit(encoder.transform(train.table[rows]), truth if truth.shape[1] > 1 else truth[:, 0])
-    said = np.asarray(forest.predict(encoder.transform(test.table)), dtype=np.uint8)
-    return said.reshape(len(test.table), truth.shape[1])
+    forest = RandomForestClassifier(TREES, random_state=0, n_jobs=threads, oob_score=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few examples some are in the sample of every tree
+        forest.fit(encoder.transform(train.table[rows]), truth if truth.shape[1] > 1 else truth[:, 0])
+    classes = forest.classes_ if truth.shape[1] > 1 else [forest.classes_]
+    votes = forest.predict_proba(encoder.transform(test.table))
+    held_out = votes if truth.shape[1] > 1 else [votes]
+    oob = np.asarray(forest.oob_decision_function_).reshape(len(rows), -1, truth.shape[1])
+    found = np.zeros((len(test.table), truth.shape[1]), dtype=np.uint8)
+    for label, known in enumerate(classes):
+        if 1 in known:
+            one = list(known).index(1)
+            cutoff = best_f1_cutoff(np.nan_to_num(oob[:, one, label]), truth[:, label])
+            found[:, label] = held_out[label][:, one] >= cutoff
+    return found
+
+
+def best_f1_cutoff(scores: Floats, truth: Bytes) -> float:
+    """Return the score from which predicting a label gives the highest F1.
+
+    >>> best_f1_cutoff(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 1, 0, 1], dtype=np.uint8))
+    0.2
+    """
+    order = np.argsort(-scores, kind="stable")
+    ordered, hits = scores[order], np.cumsum(truth[order])
+    f1 = 2 * hits / (np.arange(1, len(order) + 1) + truth.sum())
+    last = np.append(ordered[1:] < ordered[:-1], True)  # a cutoff takes all examples with one score
+    return float(ordered[int(np.argmax(np.where(last, f1, -1.0)))])
 
 
 def _entry(name: str, labels: Bytes, test: Part) -> dict[str, Any]:

@@ -27,6 +27,7 @@ _WORDS = {
     "max_conditions": "most conditions",
     "points": "most points",
     "prune": "chosen for",
+    "min_precision": "least precision",
 }
 
 
@@ -42,7 +43,7 @@ class Recipe:
     def from_json(cls, value: Any, monotone: dict[str, str], threads: int | None) -> Recipe:
         """Read what the page asks for; which rules are kept is told by their notes."""
         node = Node(value, "learn")
-        members = node.fields(("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points"))
+        members = node.fields(("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points", "min_precision"))
         kind = members["kind"].choice("list", "scorecard")
         options: dict[str, Any] = {}
         for name, most in (("max_rules", 1000), ("max_conditions", 20)):
@@ -53,6 +54,8 @@ class Recipe:
                 options["simplicity"] = price
             if (balance := members["balance"].maybe(lambda n: n.choice(*BALANCES))) not in (None, "f1"):
                 options["prune"] = balance
+            if least := members["min_precision"].maybe(lambda n: float(n.number(0, 1))):
+                options["min_precision"] = least
         else:
             options |= {"points": members["points"].maybe(lambda n: n.whole(1, 100)) or 5, "random_state": 0}
         if monotone:

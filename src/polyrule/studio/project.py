@@ -34,6 +34,7 @@ class Version:
     when: str = ""
     parent: int | None = None  # number of the version it was made from
     notes: Mapping[str, Note] = field(default_factory=dict)  # names, comments and pins of rules, by what the rule says
+    scores: tuple[float, float] | None = None  # micro F1 on training and held-out examples
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class Project:
 
     versions: tuple[Version, ...] = ()
     at: int = -1
+    last_words: tuple[Mapping[str, Any], ...] = ()  # scores on files that were not used before, as plain JSON
 
     @property
     def current(self) -> Version:
@@ -112,8 +114,18 @@ class Project:
             place = self.versions[place].parent
         return found[::-1]
 
+    def scored(self, scores: tuple[float, float]) -> Project:
+        """Return the project with the scores of the version at hand."""
+        versions = list(self.versions)
+        versions[self.at] = replace(self.current, scores=scores)
+        return replace(self, versions=tuple(versions))
+
+    def judged(self, last_word: Mapping[str, Any]) -> Project:
+        """Return the project with scores on a file that was not used before."""
+        return replace(self, last_words=(*self.last_words, last_word))
+
     def _with(self, version: Version) -> Project:
-        return Project((*self.versions, version), len(self.versions))
+        return replace(self, versions=(*self.versions, version), at=len(self.versions))
 
 
 def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:

@@ -44,6 +44,7 @@ class Encoder:
             "versions": [entry for _, entry in self._done],
             "rules": [json.loads(text) for text in self.rules],
             "models": [json.loads(text) for text in self.shells],
+            "last_words": [dict(one) for one in project.last_words],
         }
 
     def _encode(self, version: Version) -> dict[str, Any]:
@@ -55,6 +56,7 @@ class Encoder:
             "rules": [self._place(self.rules, rule) for rule in rules],
             **{name: getattr(version, name) for name in ("step", "what", "why", "by", "when", "parent")},
             "notes": dict(version.notes),
+            "scores": version.scores,
         }
 
     @staticmethod
@@ -84,18 +86,19 @@ def read_project(path: Path) -> tuple[Project, dict[str, Any] | None]:
     if document.get("version") != VERSION:
         root.fail(f"has another version of the project format than {VERSION}; another release may read it")
     check_depth(root)
-    members = root.fields(("format", "version", "data", "at", "versions", "rules", "models"))
+    members = root.fields(("format", "version", "data", "at", "versions", "rules", "models"), ("last_words",))
     pools = members["models"].items(), members["rules"].items()
     versions: list[Version] = []
     for node in members["versions"]:
         versions.append(_version(node, len(versions), *pools))
     at = members["at"].whole(-1, len(versions) - 1)
     data = members["data"].maybe(Node.mapping)
-    return Project(tuple(versions), at if versions else -1), data
+    last_words = [_last_word(one, len(versions)) for one in members["last_words"].maybe(Node.items) or ()]
+    return Project(tuple(versions), at if versions else -1, tuple(last_words)), data
 
 
 def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> Version:
-    members = node.fields(("model", "rules", "step", "what", "why", "by", "when", "parent", "notes"))
+    members = node.fields(("model", "rules", "step", "what", "why", "by", "when", "parent", "notes"), ("scores",))
     shell = shells[members["model"].whole(0, len(shells) - 1)]
     chosen = [pool[item.whole(0, len(pool) - 1)].value for item in members["rules"]]
     model = loads(json.dumps({**shell.mapping(), "rules": chosen}), source=node.source, check=False)
@@ -109,7 +112,23 @@ def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> V
         members["when"].text(),
         members["parent"].maybe(lambda n: n.whole(0, number - 1)),
         notes,
+        members["scores"].maybe(_scores),
     )
+
+
+def _last_word(node: Node, versions: int) -> dict[str, Any]:
+    found: dict[str, Any] = node.mapping()
+    for entry in node.member("versions"):
+        entry.member("version").whole(0, versions - 1)
+        entry.member("scores").mapping()
+    return found
+
+
+def _scores(node: Node) -> tuple[float, float]:
+    values = [float(one.number()) for one in node]
+    if len(values) != 2:
+        node.fail("must hold two scores")
+    return values[0], values[1]
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,10 @@ class Session:
         begun = max((at for at in path if self.project.versions[at].step["do"] in ("learn", "open")), default=0)
         fresh = self.intake.fresh(origin, bench.train)
         models = {at: self.project.versions[at].model for at in dict.fromkeys((begun, self.project.at))}
-        return {"file": visible(origin.name), "examples": len(fresh), "versions": judged(fresh, models)}
+        found = {"file": visible(origin.name), "examples": len(fresh), "versions": judged(fresh, models)}
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        self.project = self.project.judged({**found, "sha256": origin.digest, "when": when, "by": self.by})
+        return found | self._save()
 
     def wait_for_data(self, model: Any) -> None:
         """Keep a model until its data comes."""
@@ -154,6 +158,7 @@ class Session:
             "examples": [] if self.bench is None else [len(part) for part in self.bench.parts],
             "labels": [] if self.bench is None else list(self.bench.label_names),
             "onnx": find_spec("onnx") is not None,
+            "lastWords": [dict(one) for one in self.project.last_words],
             "job": self.workers.job.number if self.workers.job is not None and self.workers.busy else None,
             **self.view(),
         }
@@ -179,6 +184,7 @@ class Session:
                 "rules": len(version.model.rules),
                 "fresh": version.step["do"] in ("learn", "open"),
                 "counts": version.step["do"] != "note",
+                "scores": version.scores,
             }
             for number, version in enumerate(project.versions)
         ]
@@ -207,9 +213,14 @@ class Session:
         return self._became(self.project.gone_to(number))
 
     def _became(self, project: Project) -> dict[str, Any]:
-        self.project = project
+        self.project = project if project.current.scores else project.scored(self._scores(project.model))
         problem = self._save()
         return self.view() | problem
+
+    def _scores(self, model: Any) -> tuple[float, float]:
+        """Micro F1 on both parts."""
+        train, held_out = (round(run.scores["micro_f1"], 6) for run in self.examples().tallies(model))
+        return train, held_out
 
     def _save(self) -> dict[str, Any]:
         """Save the project; a disk that is full is a problem to be told of, but takes nothing away."""
@@ -255,13 +266,40 @@ class Session:
     def _finished(self) -> Any:
         bench, version = self.examples(), self.project.current
         model = version.model.recount(bench.train) if self._recounts() else version.model
-        path = [self.project.versions[number] for number in self.project.path()]
-        earlier = path[0].model.info.get("history")
-        steps = [{"what": one.what, "why": one.why, "by": one.by, "when": one.when} for one in path]
+        earlier = self.project.versions[self.project.path()[0]].model.info.get("history")
         notes = {text: dict(note) for text, note in version.notes.items()}
-        info = {name: value for name, value in model.info.items() if name not in ("history", "notes")}
-        info["history"] = [*(earlier if isinstance(earlier, list) else []), *steps]
+        info = {name: value for name, value in model.info.items() if name not in ("history", "notes", "last_word")}
+        info["history"] = [*(earlier if isinstance(earlier, list) else []), *self._steps()]
+        if last_words := self._last_words():
+            info["last_word"] = last_words
         return replace(model, info=info | ({"notes": notes} if notes else {}))
+
+    def _steps(self) -> list[dict[str, Any]]:
+        """Return the history of the model at hand as its file keeps it."""
+        found = []
+        for number in self.project.path():
+            one = self.project.versions[number]
+            train, held_out = one.scores or self._scores(one.model)
+            step = {"what": one.what, "why": one.why, "by": one.by, "when": one.when, "step": one.step["do"]}
+            found.append(step | {"rules": len(one.model), "micro_f1": {"training": train, "held out": held_out}})
+        return found
+
+    def _last_words(self) -> list[dict[str, Any]]:
+        """Return the scores on files that were not used before, of versions that led to the model at hand.
+
+        Each names the step of the history by its number, from 1.
+        """
+        places = {number: place + 1 for place, number in enumerate(self.project.path())}
+        found = []
+        for one in self.project.last_words:
+            versions = [
+                {**entry, "version": places[entry["version"]]}
+                for entry in one["versions"]
+                if entry["version"] in places
+            ]
+            if versions:
+                found.append({**one, "versions": versions})
+        return found
 
     def _recounts(self) -> bool:
         """Whether rules were changed since the model was learned or opened, so that their counts are old."""

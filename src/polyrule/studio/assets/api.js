@@ -27,7 +27,7 @@ const ask = async (name, value = {}) =>
 
 const look = async (name) => answerOf(await reach(`api/${name}`));
 
-// Run something that may fail; what went wrong is said at the top, and nothing is lost.
+// Run something that may fail; what went wrong is said over the page, and nothing is lost.
 function trying(work) {
   return async (...args) => {
     try {
@@ -42,12 +42,18 @@ function trying(work) {
 
 const alertBox = document.getElementById("alert");
 
-function complain(text) {
-  fill(
-    alertBox,
-    el("div", { class: "note warn trouble" }, el("p", {}, text), button("Dismiss", silence, { class: "quiet" })),
-  );
+// A message over the page, wherever it is scrolled to; over a dialog, because all behind that is inert.
+function tell(...message) {
+  const dialog = document.getElementById("drawer");
+  const place = dialog.open ? dialog : document.body;
+  if (alertBox.parentNode !== place) place.append(alertBox);
+  fill(alertBox, message);
 }
+
+document.getElementById("drawer").addEventListener("close", () => document.body.append(alertBox));
+
+const complain = (text) =>
+  tell(el("div", { class: "note warn trouble" }, el("p", {}, text), button("Dismiss", silence, { class: "quiet" })));
 
 const silence = () => fill(alertBox);
 

@@ -34,19 +34,25 @@ const tunedWords = () =>
 // Scores on a file that nobody has seen: the only ones that are not tuned to.
 function lastWord() {
   const box = el("div", { class: "grid" });
+  const draw = () => fill(box, (studio.lastWords ?? []).map(judgedTable));
+  draw();
   return titled("A last word",
-    soft("The held-out examples were in sight while rules were changed. For scores to report, drop a second file with the same columns that nobody has looked at. It is scored and forgotten; drop it once, at the end."),
-    el("details", {}, el("summary", {}, "Judge the model on a fresh file"), dropZone("fresh", (answer) => drawJudged(answer, box))),
+    soft("The held-out examples were in sight while rules were changed. For scores to report, drop a second file with the same columns that nobody has looked at. It is scored and forgotten; its scores stay with the model and stand in its report. Drop it once, at the end."),
+    el("details", {}, el("summary", {}, "Judge the model on a fresh file"), dropZone("fresh", async (answer) => {
+      studio.lastWords = (await look("state")).lastWords;
+      draw();
+      if (answer.problem) complain(answer.problem);
+      [...box.querySelectorAll("h4")].at(-1)?.focus();
+    })),
     box);
 }
 
-function drawJudged({ file, examples: total, versions }, box) {
+function judgedTable({ file, examples: total, versions }) {
   const rows = versions.map((one) => rowOf(
-    `Version ${one.version + 1}, ${plural(one.rules, "rule")}${one.version === studio.history.at ? " (at hand)" : ", before your changes"}`,
+    `Version ${one.version + 1}, ${plural(one.rules, "rule")}${one.version === studio.history.at ? " (at hand)" : ""}`,
     ...Object.entries(one.scores).map(([name, value]) => scoreCell(value, one.interval[name]))));
-  fill(box, el("h4", { tabindex: "-1" }, `On ${file}, ${plural(total, "example")}`),
-    table("Scores on a fresh file", ["Model", ...Object.keys(versions[0].scores).map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }));
-  box.querySelector("h4").focus();
+  return [el("h4", { tabindex: "-1" }, `On ${file}, ${plural(total, "example")}`),
+    table("Scores on a fresh file", ["Model", ...Object.keys(versions[0].scores).map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" })];
 }
 
 const versionWords = (one) => {

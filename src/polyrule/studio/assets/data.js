@@ -58,7 +58,7 @@ function dropZone(part = "train", then = taken) {
 
 const send = trying(async (file, part, then) => {
   announce("Reading the table.");
-  fill(alertBox, note(`Reading ${file.name} …`));
+  tell(note(`Reading ${file.name} …`));
   const address = `api/upload?name=${encodeURIComponent(file.name)}&part=${part}`;
   const answer = await reach(address, {
     method: "POST",

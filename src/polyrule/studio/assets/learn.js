@@ -10,8 +10,10 @@ const BALANCES = [
 const SIMPLICITIES = [0.25, 0.5, 0.7, 1, 1.5, 2, 3, 5];
 const NO_LIMIT = 41;
 
+const newWish = () => ({ kind: "list", max_rules: NO_LIMIT, max_conditions: 3, simplicity: 3, balance: 2, min_precision: 0, points: 5, pinned: true });
+
 function learnSection() {
-  const wish = (studio.wish ??= { kind: "list", max_rules: NO_LIMIT, max_conditions: 3, simplicity: 3, balance: 2, points: 5, pinned: true });
+  const wish = (studio.wish ??= newWish());
   const form = el("form", { class: "card sliders", on: { submit: (event) => event.preventDefault() } });
   const progress = el("div", { class: "progress", "aria-live": "off" });
   const others = el("div", {});
@@ -66,6 +68,7 @@ function learnForm(wish, redraw, progress) {
     range("Most conditions in a rule:", "max_conditions", 1, 6, String),
     list && range("Simplicity:", "simplicity", 0, SIMPLICITIES.length - 1, (value) => (SIMPLICITIES[value] < 1 ? "more, finer rules" : SIMPLICITIES[value] > 1 ? "fewer, simpler rules" : "balanced") + ` (${SIMPLICITIES[value]})`),
     list && range("Precision or recall:", "balance", 0, BALANCES.length - 1, (value) => BALANCES[value][1]),
+    list && range("Least precision expected of a rule:", "min_precision", 0, 19, (value) => (value ? percent(value / 20) : "any")),
     !list && range("Most points of a label:", "points", 1, 10, String),
     pins > 0 && el("label", { class: "check" }, keep, ` keep ${plural(pins, "pinned rule")} ${list ? `and learn what ${pins === 1 ? "it leaves" : "they leave"} open` : "beside others, with points that fit together"}`),
     el("div", { class: "row" }, button("Learn", () => startLearning(wish, progress), { class: "primary", "data-focus": "learn" })),
@@ -75,7 +78,7 @@ function learnForm(wish, redraw, progress) {
 const startLearning = trying(async (wish, progress) => {
   const list = wish.kind === "list";
   const asked = { kind: wish.kind, pinned: wish.pinned, max_conditions: wish.max_conditions, max_rules: list && wish.max_rules >= NO_LIMIT ? null : wish.max_rules };
-  if (list) Object.assign(asked, { simplicity: SIMPLICITIES[wish.simplicity], balance: BALANCES[wish.balance][0] });
+  if (list) Object.assign(asked, { simplicity: SIMPLICITIES[wish.simplicity], balance: BALANCES[wish.balance][0], min_precision: wish.min_precision / 20 });
   else asked.points = wish.points;
   studio.job = (await ask("learn", asked)).job;
   await watch(studio.job, progress);
@@ -123,30 +126,81 @@ const watch = trying(async (job, box) => {
 const OTHERS = { majority: "Majority", "label set": "Most frequent label set", "one rule per label": "One rule per label", forest: "Random forest" };
 const SHOWN_SCORES = ["micro_f1", "macro_f1", "subset_accuracy"];
 
+// Scores of simple models and of a forest, once for a table; `heard` gets what is there so far.
+async function loadReferences(heard) {
+  if (studio.references) return studio.references;
+  const begun = await ask("compare_with_others");
+  if (begun.references) return (studio.references = begun.references);
+  const end = await listen(begun.job, (event) => event.references && heard(event.references, "Growing a forest …"));
+  return (studio.references = end.result?.references ?? null);
+}
+
+const SIMPLE_MODELS = ["majority", "label set", "one rule per label"];
+const strongestSimple = (entries) =>
+  entries.filter(({ name }) => SIMPLE_MODELS.includes(name)).reduce((best, one) => (!best || one.scores.micro_f1 > best.scores.micro_f1 ? one : best), null);
+
+// What the forest says about the table, which is not always that there is more to be had.
+function forestWords(entries) {
+  const forest = entries.find(({ name }) => name === "forest");
+  const simple = strongestSimple(entries);
+  if (!forest || !simple) return "";
+  if (forest.scores.micro_f1 === 0) return " The forest predicts no label here, so it shows nothing.";
+  if (forest.scores.micro_f1 <= simple.scores.micro_f1) return ` The forest is no better than ${OTHERS[simple.name].toLowerCase()} here: these columns may say little about the labels, or the examples are too few.`;
+  return " The forest shows what is reached if nobody needs to read the model.";
+}
+
 const compareWithOthers = trying(async (box) => {
   const draw_with = (entries, waiting) => {
     const mine = studio.hasModel && { name: "mine", words: "the model at hand", scores: heldOut().scores, interval: studio.interval };
     const rows = [mine, ...entries].filter(Boolean).map((one) =>
       el("tr", { class: one === mine ? "mine" : null },
-        el("th", { scope: "row", title: one.words }, one === mine ? `Your model, ${plural(model().rules.length, "rule")}` : OTHERS[one.name]),
+        el("th", { scope: "row" }, one === mine ? `Your model, ${plural(model().rules.length, "rule")}` : OTHERS[one.name], one !== mine && el("div", { class: "soft what" }, one.words)),
         SHOWN_SCORES.map((name) => el("td", {}, el("b", {}, score(one.scores[name])), one.interval && el("div", { class: "soft nowrap" }, `${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
     fill(box,
       el("h3", {}, "Compared with others"),
-      soft("Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little; a forest shows what is possible if nobody needs to read it."),
+      soft(`Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little.${forestWords(entries)}`),
       table("Scores of the model and of others", ["Model", ...SHOWN_SCORES.map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }),
+      bullets(SHOWN_SCORES.map((name) => [el("b", {}, MEASURE_WORDS[name]), `: ${MEASURE_HELP[name]}`])),
       waiting && el("p", { class: "soft", role: "status" }, waiting));
   };
   draw_with(studio.references ?? [], studio.references ? null : "Scoring simple models …");
-  if (studio.hasModel && !studio.interval) {
-    const { interval, at } = await ask("intervals");
-    if (at === studio.history.at) studio.interval = interval;
-    draw_with(studio.references ?? [], studio.references ? null : "Scoring simple models …");
-  }
-  if (studio.references) return;
-  const begun = await ask("compare_with_others");
-  if (!begun.references) {
-    const end = await listen(begun.job, (event) => event.references && draw_with(event.references, "Growing a forest …"));
-    studio.references = end.result?.references ?? null;
-  } else studio.references = begun.references;
-  draw_with(studio.references ?? [], null);
+  await loadInterval();
+  draw_with(studio.references ?? [], studio.references ? null : "Scoring simple models …");
+  if (!studio.references) draw_with((await loadReferences(draw_with)) ?? [], null);
 });
+
+// How far the held-out scores of the model at hand could be off.
+async function loadInterval() {
+  if (!studio.hasModel || studio.interval) return;
+  const { interval, at } = await ask("intervals");
+  if (at === studio.history.at) studio.interval = interval;
+}
+
+// At the top of the rules: that the model is no better than what anybody would try first, and what to do about it.
+const warnOfBaseline = trying(async (box) => {
+  const at = studio.history.at;
+  await loadInterval();
+  const draw = (entries) => {
+    if (at !== studio.history.at) return;
+    const words = baselineWords(strongestSimple(entries));
+    fill(box, words && el("section", { class: "note warn", "aria-label": "Worse than a baseline" },
+      el("p", {}, words),
+      el("p", {}, "What to try: ", tryButton("fewer, simpler rules", { simplicity: SIMPLICITIES.length - 1 }), ", ", tryButton("rules that are right more often", { min_precision: 10 }), ", ", tryButton("precision before recall", { balance: 1 }), "; other columns or more examples. ", forestWords(entries).trim())));
+  };
+  draw((await loadReferences(draw)) ?? []);
+});
+
+const tryButton = (words, wish) => button(words, () => {
+  Object.assign((studio.wish ??= newWish()), { kind: "list" }, wish);
+  go("learn", true);
+}, { class: "link" });
+
+function baselineWords(simple) {
+  if (!simple || !heldOut()) return "";
+  const { micro_f1: mine, micro_precision: right } = heldOut().scores;
+  const other = `${OTHERS[simple.name].toLowerCase()} (${simple.words}) has ${score(simple.scores.micro_f1)}`;
+  const share = right < 0.5 ? ` Of the labels that it predicts, ${percent(right)} are right.` : "";
+  if (mine < simple.scores.micro_f1) return `On the held-out examples the model is worse than a baseline: its micro F1 is ${score(mine)}, and ${other}.${share}`;
+  if (studio.interval && studio.interval.micro_f1[0] <= simple.scores.micro_f1) return `On the held-out examples the model is not clearly better than a baseline: its micro F1 is ${score(mine)} (${score(studio.interval.micro_f1[0])} to ${score(studio.interval.micro_f1[1])}), and ${other}.${share}`;
+  return "";
+}

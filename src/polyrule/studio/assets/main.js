@@ -59,4 +59,4 @@ begin().then(() => {
   }
 });
 // For tests and for the curious.
-window.polyrule = { data, studio, readNumber, predict, examples };
+window.polyrule = { data, studio, complain, readNumber, predict, examples };

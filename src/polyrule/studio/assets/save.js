@@ -35,7 +35,7 @@ function historyList() {
       el("li", { class: one.number === at ? "here" : path.has(one.number) ? "on-path" : "aside", value: one.number + 1 },
         el("p", {}, one.what, one.number === at && [" ", el("span", { class: "badge" }, "at hand")], !path.has(one.number) && [" ", el("span", { class: "badge" }, "another branch")]),
         one.why && el("p", { class: "why" }, `Why: ${one.why}`),
-        el("p", { class: "soft row" }, `${one.by ? `${one.by}, ` : ""}${new Date(one.when).toLocaleString()}, ${plural(one.rules, "rule")}`,
+        el("p", { class: "soft row" }, `${one.by ? `${one.by}, ` : ""}${new Date(one.when).toLocaleString()}, ${plural(one.rules, "rule")}${one.scores ? `, micro F1 held out ${score(one.scores[1])}` : ""}`,
           one.number !== at && button("Go to this version", () => goToVersion(one.number), { class: "quiet small", "data-focus": `go-${one.number}`, "aria-label": `Go to version ${one.number + 1}` }))))),
     versions.length > 300 && soft("The latest 300 versions are shown."));
 }

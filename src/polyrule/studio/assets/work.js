@@ -24,9 +24,12 @@ function workSection() {
     drawJoining(joining);
   });
   const why = el("input", { type: "text", value: studio.why, maxlength: "2000", placeholder: "optional", "data-focus": "why", on: { input: () => (studio.why = why.value) } });
+  const baseline = el("div", {});
+  warnOfBaseline(baseline);
   return [
     el("h2", { tabindex: "-1" }, "Rules"),
     scoreStrip(),
+    baseline,
     tunedWords(),
     noteBox("Warnings", studio.warnings),
     el("div", { class: "filters work-tools" },
