@@ -183,7 +183,9 @@ def test_what_went_wrong_is_in_sight_wherever_the_page_is(visit, empty):
     page = visit(empty, "rules", viewport={"width": 900, "height": 500})
     page.locator("article.rule").first.wait_for()
     page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
-    page.evaluate("() => { window.answers = window.fetch; window.fetch = () => Promise.reject(new TypeError('gone')); }")
+    page.evaluate(
+        "() => { window.answers = window.fetch; window.fetch = () => Promise.reject(new TypeError('gone')); }"
+    )
     last = page.locator("article.rule").last
     last.get_by_role("button", name=re.compile("^Remove rule")).click()
     alert = page.get_by_role("alert")

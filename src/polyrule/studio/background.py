@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from polyrule.data.documents import Node
 from polyrule.errors import OptionError
-from polyrule.model.files import Node
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.comparing import references
 from polyrule.studio.jobs import Job

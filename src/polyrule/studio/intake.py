@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polyrule.data import Dataset
+from polyrule.data.documents import Node
 from polyrule.errors import DataError, OptionError
-from polyrule.model.files import Node
 from polyrule.studio.column_summary import describe_columns
 from polyrule.studio.setup import (
     READING,

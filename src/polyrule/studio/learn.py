@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polyrule.data import Dataset
+from polyrule.data.documents import Node
 from polyrule.errors import PolyruleError
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
 from polyrule.model.conditions import fits
-from polyrule.model.files import Node
 from polyrule.model.printing import Formatter
 from polyrule.model.rule import LabelCondition
 from polyrule.studio.jobs import Job
@@ -43,7 +43,9 @@ class Recipe:
     def from_json(cls, value: Any, monotone: dict[str, str], threads: int | None) -> Recipe:
         """Read what the page asks for; which rules are kept is told by their notes."""
         node = Node(value, "learn")
-        members = node.fields(("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points", "min_precision"))
+        members = node.fields(
+            ("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points", "min_precision")
+        )
         kind = members["kind"].choice("list", "scorecard")
         options: dict[str, Any] = {}
         for name, most in (("max_rules", 1000), ("max_conditions", 20)):
@@ -54,7 +56,7 @@ class Recipe:
                 options["simplicity"] = price
             if (balance := members["balance"].maybe(lambda n: n.choice(*BALANCES))) not in (None, "f1"):
                 options["prune"] = balance
-            if least := members["min_precision"].maybe(lambda n: float(n.number(0, 1))):
+            if least := members["min_precision"].maybe(lambda n: float(n.number(0))):
                 options["min_precision"] = least
         else:
             options |= {"points": members["points"].maybe(lambda n: n.whole(1, 100)) or 5, "random_state": 0}

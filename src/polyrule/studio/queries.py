@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.data.documents import Node
 from polyrule.data.table import packed_bits
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy
-from polyrule.model.files import Node
 from polyrule.model.printing import format_category, format_name
 from polyrule.model.rule import (
     Condition,
@@ -32,6 +32,7 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.steps import apply, read_step, said, text_of
+from polyrule.studio.typed_rules import rule_counts, understand
 from polyrule.studio.workbench import Workbench
 from polyrule.utils.arrays import Words
 
@@ -68,7 +69,8 @@ class Questions:
     def trial(self, value: Any) -> dict[str, Any]:
         """Return what a step would do, without doing it; a draft that makes no sense yet is no failure."""
         try:
-            return self._tried(read_step(Node(value, "trial").fields(("step",))["step"].value))
+            step = read_step(Node(value, "trial").fields(("step",))["step"].value)
+            return self._typed(step) if step["do"] in ("insert", "replace") else self._tried(step)
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
 
@@ -87,6 +89,15 @@ class Questions:
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
 
+    def _typed(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Return a typed rule as it was understood, with its counts."""
+        model, bench = self._project.model, self._bench()
+        reading = understand(step["text"], model, bench.train.X, step)
+        step = {**step, "text": reading.text}
+        runs = bench.tallies(apply(model, step))
+        counts = rule_counts(step["at"] if step["do"] == "insert" else step["rule"], runs)
+        return self._tried(step) | {"text": reading.text, "notes": reading.notes, "counts": counts}
+
     def _tried(self, step: dict[str, Any]) -> dict[str, Any]:
         before = self._project.model
         after = apply(before, step)
@@ -97,6 +108,14 @@ class Questions:
         """Return which conditions of a rule could be dropped, and which added."""
         rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
         return rule_changes.conditions(self._bench(), self._project.model, rule)
+
+    def feature(self, value: Any) -> dict[str, Any]:
+        """Return a column by its name, for the form of a condition."""
+        return {"feature": self._bench().feature(Node(value, "feature").fields(("name",))["name"].text())}
+
+    def label_text(self, value: Any) -> dict[str, Any]:
+        """Return the name of a label as rules write it."""
+        return {"text": format_name(Node(value, "label").fields(("name",))["name"].text())}
 
     def complete(self, value: Any) -> dict[str, Any]:
         """Return how the text of a rule could go on."""

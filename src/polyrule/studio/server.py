@@ -49,7 +49,7 @@ def questions_of(session: Session) -> dict[Callable[..., Any], bool]:
     asked, workers = session.questions, session.workers
     with_value = (
         *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
-        *(asked.trial, asked.shape, asked.conditions, asked.complete),
+        *(asked.trial, asked.shape, asked.conditions, asked.complete, asked.feature, asked.label_text),
         *(asked.rows, asked.shared, asked.suggest, asked.compare),
     )
     without = (session.undo, session.redo, asked.labels, workers.compare_with_others)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from polyrule.data import Dataset
+from polyrule.data.documents import Node
 from polyrule.errors import OptionError
-from polyrule.model.files import Node
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings

@@ -13,6 +13,7 @@ import numpy as np
 
 from polyrule.data import Dataset, read, to_table
 from polyrule.data.dates import DATE_FORMS
+from polyrule.data.documents import Node
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.labels import arrange_labels, dense_labels
@@ -21,7 +22,6 @@ from polyrule.data.sniff import ENDINGS, PACKED, unpacked_name
 from polyrule.data.splits import train_test_split
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
-from polyrule.model.files import Node
 from polyrule.utils.arrays import Ints
 from polyrule.utils.names import visible
 

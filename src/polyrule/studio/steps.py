@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from polyrule.data.documents import Node
 from polyrule.errors import OptionError
-from polyrule.model.files import Node
 from polyrule.model.printing import format_name, rule_text
 from polyrule.model.rule import Rule, WeightedRule, group_of
 from polyrule.model.rule_ensemble import RuleEnsemble

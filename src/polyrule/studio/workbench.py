@@ -14,6 +14,7 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
+from polyrule.model.printing import format_category, format_name
 from polyrule.report import model_summary, scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
@@ -21,7 +22,7 @@ from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
 from polyrule.report.tally import Tally, count, first, tally
 from polyrule.studio.steps import rule_at, said
-from polyrule.utils.arrays import Bytes, Words
+from polyrule.utils.arrays import Bytes, Floats, Words
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
@@ -100,8 +101,24 @@ class Workbench:
 
     def _feature(self, column: int) -> dict[str, Any]:
         if column not in self._histograms:
-            self._histograms[column] = feature_entry(self.train.features[column], column, self.train.X)
+            entry = feature_entry(self.train.features[column], column, self.train.X)
+            digits = decimals(self.train.X.column(column)) if entry["kind"] == "numeric" else None
+            self._histograms[column] = entry | ({} if digits is None else {"digits": digits})
         return self._histograms[column]
+
+    def feature(self, name: str) -> dict[str, Any]:
+        """Return a column for the form of a condition: its histogram, names as rules write them, a first threshold."""
+        column = next((at for at, feature in enumerate(self.train.features) if feature.name == name), None)
+        if column is None:
+            raise OptionError(f"there is no column {name!r}")
+        feature, values = self.train.features[column], self.train.X.column(column)
+        known = values[np.isfinite(values)]
+        middle = float(np.median(known)) if len(known) else 0.0
+        texts = {"texts": [format_category(one) for one in feature.categories]} if feature.has_categories else {}
+        stepped = feature.is_stepped and feature.kind != "numeric"
+        middle = min(np.floor(middle), max(0, len(feature.categories) - 2)) + 0.5 if feature.has_categories else middle
+        middle = np.floor(middle) + 0.5 if stepped else middle
+        return {**self._feature(column), "text": format_name(name), **texts, "middle": middle}
 
     def effect(self, before: Any, after: Any) -> list[dict[str, Any]]:
         """Return per part what a change does: label decisions made right and spoilt, examples touched, scores."""
@@ -169,6 +186,17 @@ class Workbench:
         """Return 95 % intervals of the scores on the held-out part."""
         found = self.tallies(model)[1]
         return interval_entries(resampled(self.parts[1], [found.labels]), found.scores)
+
+
+def decimals(values: Floats, most: int = 6) -> int | None:
+    """Return with how many decimals all known values are written; None if with more than `most`.
+
+    >>> decimals(np.array([68.0, 71.0, np.nan])), decimals(np.array([0.25, 1.5])), decimals(np.array([1 / 3]))
+    (0, 2, None)
+    """
+    known = values[np.isfinite(values)]
+    found = (digits for digits in range(most + 1) if bool((np.round(known, digits) == known).all()))
+    return next(found, None)
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

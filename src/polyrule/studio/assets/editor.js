@@ -203,9 +203,14 @@ function thresholdEditor(draft, at, feature, changed, redraw) {
     draw_picture();
     changed();
   };
-  const shown = (number) => (feature.kind === "numeric" ? String(number) : onScale(feature, number));
+  const begun = draft.body[at][3] ?? value; // in fewer digits, where they divide the examples alike
+  const shown = (number) => (feature.kind === "numeric" ? String(number === value ? begun : number) : onScale(feature, number));
   const gap = (most - least) / 400 || 1;
-  const near = (number) => (feature.kind === "numeric" ? Number((Math.round(number / gap) * gap).toPrecision(5)) : Math.floor(number) + 0.5);
+  const near = (number) => {
+    if (feature.kind !== "numeric") return Math.floor(number) + 0.5;
+    // As the values of the column are written: whole numbers stay whole.
+    return feature.digits === undefined ? Number((Math.round(number / gap) * gap).toPrecision(5)) : Number(number.toFixed(feature.digits));
+  };
   const slider = el("input", { type: "range", min: least, max: most, step: steps ? 1 : "any", value, "aria-label": `Threshold of ${feature.name}`, "aria-valuetext": shown(value), on: { input: () => {
     const number = near(Number(slider.value));
     slider.setAttribute("aria-valuetext", shown(number));

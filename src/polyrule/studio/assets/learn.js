@@ -154,13 +154,14 @@ const compareWithOthers = trying(async (box) => {
     const mine = studio.hasModel && { name: "mine", words: "the model at hand", scores: heldOut().scores, interval: studio.interval };
     const rows = [mine, ...entries].filter(Boolean).map((one) =>
       el("tr", { class: one === mine ? "mine" : null },
-        el("th", { scope: "row" }, one === mine ? `Your model, ${plural(model().rules.length, "rule")}` : OTHERS[one.name], one !== mine && el("div", { class: "soft what" }, one.words)),
+        el("th", { scope: "row" }, one === mine ? `Your model, ${plural(model().rules.length, "rule")}` : OTHERS[one.name]),
         SHOWN_SCORES.map((name) => el("td", {}, el("b", {}, score(one.scores[name])), one.interval && el("div", { class: "soft nowrap" }, `${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
     fill(box,
       el("h3", {}, "Compared with others"),
       soft(`Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little.${forestWords(entries)}`),
       table("Scores of the model and of others", ["Model", ...SHOWN_SCORES.map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }),
-      bullets(SHOWN_SCORES.map((name) => [el("b", {}, MEASURE_WORDS[name]), `: ${MEASURE_HELP[name]}`])),
+      el("details", {}, el("summary", {}, "What the columns and rows are"),
+        bullets([...SHOWN_SCORES.map((name) => [el("b", {}, MEASURE_WORDS[name]), `: ${MEASURE_HELP[name]}`]), ...entries.map((one) => [el("b", {}, OTHERS[one.name]), `: ${one.words}`])])),
       waiting && el("p", { class: "soft", role: "status" }, waiting));
   };
   draw_with(studio.references ?? [], studio.references ? null : "Scoring simple models …");

@@ -1,0 +1,298 @@
+"""Rules as people type them: plain words become the notation of rules; what is unclear is answered with a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyrule.binning.thresholds import short_between
+from polyrule.data.table import Feature, Table
+from polyrule.errors import ModelError, OptionError
+from polyrule.model.printing import format_category, format_name
+from polyrule.model.rule import GroupCondition, NumericCondition
+from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.studio.steps import Step, apply, said
+
+_SIGNS = {
+    ">": ">|above|over|more than|greater than|higher than|exceeds",
+    "<=": "<=|≤|at most|up to|no more than|not above",
+    ">=": ">=|≥|at least|not below",
+    "<": "<|below|under|less than|lower than",
+    "!=": "!=|≠|not|not =|isn't",
+    "=": "=|==|equals|is",
+}
+_OPERATORS = {
+    f"{verb}{word}": sign
+    for sign, words in _SIGNS.items()
+    for word in words.split("|")
+    for verb in ("", "is ")
+    if word not in ("is", "not") or (word == "is") != bool(verb)
+}
+_OPERATOR = re.compile(
+    "|".join(
+        re.escape(word).replace(r"\ ", r"\s+") + (r"(?!\w)" if word[-1].isalpha() else "")
+        for word in sorted(_OPERATORS, key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[-−+]?(?:\d[\d'\u2019\u202f ]*\d|\d)(?:[.,]\d+)*(?:[eE][-+]?\d+)?|[-−+]?\.\d+")
+_AND = re.compile(r"\s*(?:,\s*and\b|,|;|&&?|\band\b)\s*", re.IGNORECASE)
+_IF = re.compile(r"\b(?:if|when|where)\b", re.IGNORECASE)
+_THEN = re.compile(r"[,\s]*\bthen\b\s*", re.IGNORECASE)
+_ABSENT = re.compile(r"(?:not|no|without|¬|!|~)\s*", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?:is\s+)?between\b\s*", re.IGNORECASE)
+_STATE = re.compile(r"is\s+(missing|known|unknown)\b", re.IGNORECASE)
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+class Reading(NamedTuple):
+    """What was typed, in the notation of rules, and what of it was read in its own way."""
+
+    text: str
+    notes: list[str]
+
+
+def understand(text: str, model: Any, table: Table, step: Step) -> Reading:
+    """Return the rule that a person means by a text, or raise with a question.
+
+    `step` is the change that brings the rule into the model; `table` holds the values among which thresholds lie.
+    """
+    reading = Reading(text.strip(), [])
+    try:
+        after = apply(model, {**step, "text": text})
+    except (ModelError, OptionError) as problem:
+        translated = _Sentence(text, model, table).reading()
+        if translated is None:
+            raise
+        reading = translated
+        try:
+            after = apply(model, {**step, "text": reading.text})
+        except (ModelError, OptionError):
+            raise problem from None
+    index = step["at"] if step["do"] == "insert" else step["rule"]
+    _require_thresholds(after.rules[index], model.features, table)
+    return Reading(said(after, index), reading.notes)
+
+
+def _require_thresholds(rule: Any, features: Sequence[Feature], table: Table) -> None:
+    """Refuse the bare name of a quantity, which the notation of rules reads as "is not 0"."""
+    for condition in rule.body:
+        for one in condition.members if isinstance(condition, GroupCondition) else (condition,):
+            if isinstance(one, NumericCondition) and one.threshold == 0.5 and one.between == (0.0, 1.0):
+                values = table.column(one.feature)
+                known = values[~np.isnan(values)]
+                if len(known) and not np.isin(known, (0, 1)).all():
+                    name, middle = features[one.feature].name, float(np.median(known))
+                    raise OptionError(
+                        f"{name} is a quantity, from {known.min():g} to {known.max():g}: say above or up to which "
+                        f"value, for example {format_name(name)} > {middle:g}, its median"
+                    )
+
+
+@dataclass
+class _Sentence:
+    """One text that is not in the notation of rules."""
+
+    text: str
+    model: Any
+    table: Table
+
+    def __post_init__(self) -> None:
+        self.notes: list[str] = []
+        self.columns = {feature.name.lower(): at for at, feature in enumerate(self.model.features)}
+        self.labels = {name.lower(): name for name in self.model.label_names}
+
+    def reading(self) -> Reading | None:
+        """Return the text in the notation of rules; None if this grammar does not know it, either."""
+        halves = self._halves()
+        if halves is None or re.search(r"\b(?:any|at least \d+) of\b", halves[1]):
+            return None
+        head = self._head(halves[0])
+        body = self._body(halves[1])
+        return None if head is None or body is None else Reading(f"{head} <- {body}", self.notes)
+
+    def _halves(self) -> tuple[str, str] | None:
+        """Head and body of "head <- body", "head if body" and "if body then head"."""
+        text = self.text.strip().rstrip(".")
+        if "<-" in text:
+            head, _, body = text.partition("<-")
+            return head, body
+        begun = _IF.match(text)
+        if begun:
+            body, then, head = _parted(text[begun.end() :], _THEN)
+            return (head, body) if then else None
+        head, found, body = _parted(text, _IF)
+        return (head, body) if found else None
+
+    def _head(self, text: str) -> str | None:
+        if isinstance(self.model, RuleEnsemble):
+            return text.strip()
+        literals = []
+        for part in _pieces(text):
+            absent = _ABSENT.match(part) if part.lower() not in self.labels else None
+            name = part[absent.end() :] if absent else part
+            label = self.labels.get(_unquoted(name).lower())
+            if label is None:
+                return None
+            literals.append(("¬" if absent else "") + format_name(label))
+        return ", ".join(literals)
+
+    def _body(self, text: str) -> str | None:
+        conditions, rest = [], text.strip()
+        while rest:
+            found = self._condition(rest)
+            if found is None:
+                return None
+            condition, rest = found
+            conditions.append(condition)
+            if not rest:
+                break
+            between = _AND.match(rest)
+            if between is None:
+                if re.match(r"or\b", rest, re.IGNORECASE):
+                    raise OptionError("“or” is written as a group: any of (age > 65, smoker = yes); or as two rules")
+                return None
+            rest = rest[between.end() :]
+        return ", ".join(conditions) if conditions else None
+
+    def _condition(self, text: str) -> tuple[str, str] | None:
+        """One condition at the beginning of a text, in the notation of rules, and what follows it."""
+        absent = None if self._column(text) else _ABSENT.match(text)
+        named = self._column(text[absent.end() :] if absent else text)
+        if named is None:
+            return None
+        at, rest = named
+        feature, rest = self.model.features[at], rest.lstrip()
+        name = format_name(feature.name)
+        if state := _STATE.match(rest):
+            return f"{name} is {'known' if state[1].lower() == 'known' else 'missing'}", rest[state.end() :].strip()
+        if begun := _BETWEEN.match(rest):
+            low = self._number(at, rest[begun.end() :])
+            middle = low and re.match(r"(?:and|to|-)\s*", low[1], re.IGNORECASE)
+            high = low and middle and self._number(at, low[1][middle.end() :])
+            if not low or not high:
+                return None
+            return f"{self._compared(at, '>=', low[0])}, {self._compared(at, '<=', high[0])}", high[1]
+        sign = _OPERATOR.match(rest)
+        if sign is None:
+            bare = re.match(r"\s*(?:,|;|&|and\b|or\b|$)", rest, re.IGNORECASE)
+            return (("¬" if absent else "") + name, rest.strip()) if bare else None
+        operator = _OPERATORS[re.sub(r"\s+", " ", sign[0].lower())]
+        rest = rest[sign.end() :].lstrip()
+        if feature.is_nominal:
+            return self._category(feature, operator, rest)
+        if feature.kind == "numeric":
+            found = self._number(at, rest)
+            return None if found is None else (self._compared(at, operator, found[0]), found[1])
+        value = re.match(r"[^,;&]+", rest)
+        words = value and re.split(r"\s+and\b", value[0], flags=re.IGNORECASE)[0].strip()
+        return (f"{name} {operator} {words}", rest[len(words) :].strip()) if words else None
+
+    def _column(self, text: str) -> tuple[int, str] | None:
+        """The longest name of a feature at the beginning of a text, and what follows it."""
+        if quoted := _QUOTED.match(text):
+            at = self.columns.get(quoted[1].lower())
+            return None if at is None else (at, text[quoted.end() :])
+        for end in _ends(text):
+            at = self.columns.get(text[:end].strip().lower())
+            if at is not None:
+                return at, text[end:]
+        return None
+
+    def _category(self, feature: Feature, operator: str, text: str) -> tuple[str, str] | None:
+        known = {category.lower(): category for category in feature.categories}
+        ends = [quoted.end()] if (quoted := _QUOTED.match(text)) else list(_ends(text))
+        end = next((end for end in ends if _unquoted(text[:end]).lower() in known), None)
+        if end is None or operator not in ("=", "!="):
+            return None
+        chosen = known[_unquoted(text[:end]).lower()]
+        if operator == "=":
+            return f"{format_name(feature.name)} = {format_category(chosen)}", text[end:].strip()
+        others = ", ".join(format_category(category) for category in feature.categories if category != chosen)
+        return f"{format_name(feature.name)} in {{{others}}}", text[end:].strip()
+
+    def _number(self, at: int, text: str) -> tuple[float, str] | None:
+        found = _NUMBER.match(text)
+        if found is None:
+            return None
+        digits = found[0].rstrip()
+        number = self._value(at, digits)
+        if number is None:
+            return None
+        rest = text[len(digits) :]
+        unit = re.match(r"\s*[^\s,;&\d]{1,8}(?=\s*(?:,|;|&|and\b|or\b|$))", rest)  # 2 mmol/l, 94 min
+        if unit and not re.match(r"\s*(?:and|or)\b", unit[0], re.IGNORECASE):
+            self.notes.append(f"the unit {unit[0].strip()} is left out")
+            rest = rest[unit.end() :]
+        return number, rest.strip()
+
+    def _value(self, at: int, digits: str) -> float | None:
+        """A number in either notation; if it can be read in two ways, the one that the column has."""
+        plain = re.sub(r"['\u2019\u202f ]", "", digits.replace("−", "-"))
+        readings = {plain.replace(",", "."), plain.replace(",", ""), plain.replace(".", "").replace(",", ".")}
+        numbers = {float(text) for text in readings if re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", text)}
+        if re.fullmatch(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?", plain) and plain.count(".") <= 1:
+            return float(plain)
+        if not re.search(r",\d{3}(?!\d)", plain):  # no thousands
+            numbers &= {float(plain.replace(".", "").replace(",", "."))} if plain.count(",") == 1 else numbers
+        values = self.table.column(at)
+        known = values[~np.isnan(values)]
+        inside = [number for number in numbers if len(known) and known.min() <= number <= known.max()]
+        if not numbers:
+            return None
+        chosen = min(inside or numbers)
+        self.notes.append(f"{digits} is read as {chosen:g}")
+        return chosen
+
+    def _compared(self, at: int, operator: str, number: float) -> str:
+        """A comparison of a number; rules have "above" and "at most", and no value lies between two that occur."""
+        feature, values = self.model.features[at], self.table.column(at)
+        name, known = format_name(feature.name), values[~np.isnan(values)]
+        if operator in (">", "<="):
+            return f"{name} {operator} {number!r}"
+        below = known[known < number]
+        low = short_between(float(below.max()), number) if len(below) else np.nextafter(number, -np.inf)
+        if operator == "=":
+            return f"{name} > {float(low)!r}, {name} <= {number!r}"
+        if operator == "!=":
+            raise OptionError(f"{feature.name} is a number: say above or up to which value")
+        word = "at least" if operator == ">=" else "below"
+        sign = ">" if operator == ">=" else "<="
+        self.notes.append(f"{word} {number:g} is written {sign} {float(low):g}, as no value lies between")
+        return f"{name} {sign} {float(low)!r}"
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Where a name at the beginning of a text may end, the longest first."""
+    ends = [found.end() for found in re.finditer(r"[\w.)\]/%-]+", text[:300])]
+    return reversed(ends[:12])
+
+
+def _parted(text: str, mark: re.Pattern[str]) -> tuple[str, str, str]:
+    found = mark.search(text)
+    return (text[: found.start()], found[0], text[found.end() :]) if found else (text, "", "")
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece.strip() for piece in _AND.split(text.strip()) if piece.strip()]
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text.startswith('"') and text.endswith('"') else text
+
+
+def rule_counts(rule_index: int, runs: Sequence[Any]) -> list[dict[str, int]]:
+    """Return per part on how many examples a rule holds, and how many labels it sets rightly and wrongly."""
+    return [
+        {
+            "covers": int(run.covers[rule_index]),
+            "right": int(run.right[rule_index].sum()),
+            "wrong": int(run.wrong[rule_index].sum()),
+        }
+        for run in runs
+    ]
