@@ -144,7 +144,7 @@ def test_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "store").write_text("")
     with pytest.raises(StoreError, match="cannot create"):
         RowStore(tmp_path / "store")
-    with pytest.raises(OSError, match="Not a directory"):
+    with pytest.raises(OSError, match="is no folder"):
         MODEL.save(tmp_path / "store" / "model.json")
 
 

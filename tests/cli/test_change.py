@@ -32,6 +32,29 @@ def test_rules_are_removed_moved_added_and_replaced(model):
     assert rules(model)[-1] == "calm <- true"
 
 
+def test_the_backup_is_whole_and_replaces_a_link(model, tmp_path):
+    """It was copied in place: through a link into another file, and cut on a full disk."""
+    before, backup = model.read_bytes(), model.with_name(model.name + ".bak")
+    other = tmp_path / "other.txt"
+    other.write_text("not a backup")
+    backup.unlink(missing_ok=True)
+    backup.symlink_to(other)
+    ok("edit", "remove", model, "1")
+    assert other.read_text() == "not a backup"
+    assert not backup.is_symlink()
+    assert backup.read_bytes() == before
+
+
+def test_a_backup_that_cannot_be_written_leaves_the_model(model):
+    before, backup = model.read_bytes(), model.with_name(model.name + ".bak")
+    backup.unlink(missing_ok=True)
+    backup.mkdir()
+    result = run("edit", "remove", model, "1")
+    assert result.exit_code == 1
+    assert f"{backup}: cannot be written (it is a folder)" in result.stderr
+    assert model.read_bytes() == before
+
+
 def test_groups_are_named_joined_split_and_changed(tmp_path):
     model = tmp_path / "roads.json"
     flags = [Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue", "works")]

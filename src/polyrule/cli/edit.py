@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,9 @@ from polyrule.cli.arguments import (
     model_argument,
 )
 from polyrule.cli.command import SETTINGS, Command, Group, json_option, model_output_option
-from polyrule.cli.output import cannot_write, check_place, fit, note, plural, print_json, warn
+from polyrule.cli.output import check_place, fit, note, plural, print_json, warn
 from polyrule.errors import OptionError
+from polyrule.utils.atomic import atomic_write
 
 
 @click.group("edit", cls=Group, context_settings=SETTINGS)
@@ -295,14 +296,19 @@ def changed_lines(before: str, after: str) -> list[str]:
 
 
 def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
+    from polyrule.model.files import dumps
+
     target = output or model
     backup = None if output else model.with_name(model.name + ".bak")
-    try:
-        if backup is not None:
-            shutil.copyfile(model, backup)
-        edited.save(target)
-    except OSError as error:
-        raise cannot_write(backup if backup and error.filename == str(backup) else target, error) from error
+    text = dumps(edited)
+    with atomic_write(target) as stream:
+        stream.write(text)
+        if backup is not None:  # before the new model takes its place, and after it is on the disk
+            stream.flush()
+            os.fsync(stream.fileno())
+            before = model.read_bytes()
+            with atomic_write(backup, "wb", follow_links=False) as copy:
+                copy.write(before)
     if as_json:
         print_json({"output": str(target), "rules": edited.records()})
         return

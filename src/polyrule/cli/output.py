@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import click
 
 from polyrule.errors import DataError, OptionError, OutputError
+from polyrule.utils.atomic import atomic_write
 from polyrule.utils.names import visible
 
 
@@ -33,15 +34,9 @@ def write_text(text: str, path: Path | None) -> None:
 
 
 def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> None:
-    """Write a file atomically; what goes wrong is said with the name of the file the user asked for."""
-    # Imported here: warnings are said through this module, also those that come up while the models are imported.
-    from polyrule.utils.atomic import atomic_write
-
-    try:
-        with atomic_write(path, mode) as stream:
-            write(stream)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    """Write a file whole or not at all."""
+    with atomic_write(path, mode) as stream:
+        write(stream)
 
 
 def check_place(output: Path | None, *inputs: object) -> None:
@@ -53,11 +48,6 @@ def check_place(output: Path | None, *inputs: object) -> None:
     for source in inputs:
         if source is not None and output.is_file() and Path(str(source)).is_file() and output.samefile(str(source)):
             raise OutputError(f"{output}: is read by this command, so it is not written to; choose another output")
-
-
-def cannot_write(path: Path, error: OSError) -> OutputError:
-    """Return an error that names the output, not the temporary file."""
-    return OutputError(f"{path}: cannot be written ({error.strerror or error})")
 
 
 def note(message: str) -> None:

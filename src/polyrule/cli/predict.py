@@ -24,8 +24,9 @@ from polyrule.cli.arguments import (
     with_known,
 )
 from polyrule.cli.command import command, output_option
-from polyrule.cli.output import cannot_write, check_place, counting_progress, note
+from polyrule.cli.output import check_place, counting_progress, note
 from polyrule.errors import OptionError
+from polyrule.utils.atomic import atomic_write
 from polyrule.utils.names import safe_cell
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
@@ -67,17 +68,12 @@ def open_writer(
     if output is None:
         yield _text_writer(chosen, sys.stdout, names, beside, safe)
         return
-    from polyrule.utils.atomic import atomic_write
-
-    try:
-        if chosen == "parquet":
-            with atomic_write(output, "wb") as binary, _parquet(binary, names, scores, beside) as write:
-                yield write
-        else:
-            with atomic_write(output) as stream:
-                yield _text_writer(chosen, stream, names, beside, safe)
-    except OSError as error:
-        raise cannot_write(output, error) from error
+    if chosen == "parquet":
+        with atomic_write(output, "wb") as binary, _parquet(binary, names, scores, beside) as write:
+            yield write
+    else:
+        with atomic_write(output) as stream:
+            yield _text_writer(chosen, stream, names, beside, safe)
 
 
 def _text_writer(chosen: str, stream: Any, names: Sequence[str], beside: Sequence[str], safe: bool) -> Write:

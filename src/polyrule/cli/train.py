@@ -34,7 +34,6 @@ from polyrule.cli.learner_options import (
     speaking_options,
 )
 from polyrule.cli.output import (
-    cannot_write,
     check_place,
     counting_progress,
     fit,
@@ -145,10 +144,7 @@ def train(
     if certify:
         model = _certified(model, dataset)
     if output is not None:
-        try:
-            model.save(output)
-        except OSError as error:
-            raise cannot_write(output, error) from error
+        model.save(output)
     seconds = time.perf_counter() - started
     result: dict[str, Any] = {"output": str(output) if output else None, "seconds": seconds, "interrupted": interrupted}
     result |= {

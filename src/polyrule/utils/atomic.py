@@ -11,9 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from polyrule.errors import OutputError
+
 
 def try_lock(handle: IO[Any] | int) -> bool | None:
-    """Lock an open file against other processes; False if another one holds it, None if this system cannot say."""
+    """Lock an open file against other processes; return False if another one holds it, None if it cannot be locked."""
     try:
         import fcntl
     except ImportError:
@@ -43,14 +45,14 @@ def _try_lock_windows(handle: IO[Any] | int) -> bool | None:  # pragma: no cover
 
 @contextlib.contextmanager
 def hold(path: Path) -> Iterator[bool]:
-    """Hold the lock file at `path`, which is gone afterwards; False if somebody else holds it.
+    """Hold the lock file at `path`, which is gone afterwards; yield False if another process holds it.
 
     Examples
     --------
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "store.lock"
-    >>> with hold(place) as mine, hold(place) as mine_too:
-    ...     mine, mine_too
+    >>> with hold(place) as first, hold(place) as second:
+    ...     first, second
     (True, False)
     >>> place.exists()
     False
@@ -71,32 +73,84 @@ def hold(path: Path) -> Iterator[bool]:
 
 
 def _is_at(handle: IO[Any], path: Path) -> bool:
-    """Whether an open file is still the one at `path`."""
+    """Return True if an open file is still the one at `path`."""
     try:
         return os.path.samestat(os.fstat(handle.fileno()), path.stat())
     except OSError:
         return False
 
 
-_SETTLED = 10.0  # seconds by the file system's own clock after which a writer has certainly locked its file
+_LOCK_DELAY = 10.0  # seconds by the file system's own clock after which a writer has certainly locked its file
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, follow_links: bool = True) -> Iterator[IO[Any]]:
     """Open a temporary file beside `path` that takes its place when the block ends without an error.
 
-    What a writer that was killed left behind is removed by the next one to the same place. A symbolic link is followed,
-    an existing file keeps its permissions; devices and named pipes are written to directly. Text (mode "w") is UTF-8
-    with the same line ends on every system. After an OSError, whatever the file system says, the temporary file is
-    gone.
+    Leftovers of a writer that was killed are removed by the next one to the same place. An existing file keeps its
+    permissions; devices and named pipes are written to directly. Text (mode "w") is UTF-8 with the same line ends on
+    every system.
+
+    Parameters
+    ----------
+    path : path
+    mode : {"w", "wb"}
+    follow_links : bool, default=True
+        Write to the target of a symbolic link; else the file replaces the link.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written; the message names `path`, and the temporary file is gone.
+
+    Examples
+    --------
+    >>> with atomic_write("") as stream:
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    polyrule.errors.OutputError: '': the name of the output is empty; pass the name of a file
     """
-    target = Path(os.path.realpath(path))
+    target = _place(path, follow_links)
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-    if target.exists() and not target.is_file() and not target.is_dir():
-        # A device or a named pipe must be written to, never replaced.
-        with open(target, mode, **text) as stream:
-            yield stream
-        return
+    try:
+        if target.exists() and not target.is_file():
+            # A device or a named pipe must be written to, never replaced.
+            with open(target, mode, **text) as stream:
+                yield stream
+            return
+        yield from _write_beside(target, mode, text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None and Path(str(error.filename)).parent != target.parent:
+            raise  # of another file, which the caller read
+        raise output_error(path, error) from error
+
+
+def _place(path: str | os.PathLike[str], follow_links: bool) -> Path:
+    """Return the file to write; raise `OutputError` for a place that can be none."""
+    name = os.fspath(path)
+    shown = f"{name}" if name else "''"
+    if not name:
+        raise OutputError(f"{shown}: the name of the output is empty; pass the name of a file")
+    try:
+        target = Path(os.path.realpath(name) if follow_links else os.path.abspath(name))
+        if target.is_dir():
+            raise OutputError(f"{shown}: cannot be written (it is a folder); pass the name of a file in it")
+        if not target.parent.is_dir():
+            folder = os.path.dirname(name) or "."
+            problem = f"{folder} is no folder" if target.parent.exists() else f"there is no folder {folder}"
+            raise OutputError(f"{shown}: cannot be written ({problem})")
+    except ValueError as error:  # a null character
+        raise OutputError(f"{shown!r}: cannot be written ({error})") from error
+    except OSError as error:
+        raise output_error(path, error) from error
+    return target
+
+
+def _write_beside(target: Path, mode: str, text: dict[str, Any]) -> Iterator[IO[Any]]:
+    """Yield a temporary file, then let it take the place of `target`."""
     prefix = f".{target.name[:40]}."
     handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
     try_lock(handle)  # held until the file is closed, or its writer dies
@@ -115,15 +169,25 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         raise
 
 
+def output_error(path: str | os.PathLike[str], error: OSError) -> OutputError:
+    """Return an error that names the output that was passed, not a temporary file."""
+    if isinstance(error, OutputError):
+        return error
+    reason = error.strerror or str(error)
+    named = OutputError(f"{os.fspath(path)}: cannot be written ({reason})")
+    named.strerror = reason
+    return named
+
+
 def _remove_leftovers(folder: Path, prefix: str, now: float) -> None:
-    """Remove what killed writers to the same place left behind: files that nobody holds a lock on."""
+    """Remove temporary files of killed writers to the same place: those without a lock."""
     ours = re.compile(re.escape(prefix) + r"[a-z0-9_]{8}\.part")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if not ours.fullmatch(entry.name):
                 continue
             with contextlib.suppress(OSError):
-                old = abs(now - entry.stat(follow_symlinks=False).st_mtime) > _SETTLED
+                old = abs(now - entry.stat(follow_symlinks=False).st_mtime) > _LOCK_DELAY
                 if old and entry.is_file(follow_symlinks=False):
                     _remove_unless_held(entry.path)
 
