@@ -22,13 +22,13 @@ def test_rules_are_removed_moved_added_and_replaced(model):
     assert rules(model) == before[2:]
     ok("edit", "move", model, "1", "2")
     assert rules(model)[:2] == [before[3], before[2]]
-    result = run("edit", "add", model, "happy, not sad <- tempo > 120, key = major [stop]", "--at", "1")
+    result = run("edit", "insert", model, "happy, not sad <- tempo > 120, key = major [stop]", "--at", "1")
     assert rules(model)[0] == "happy, ¬sad <- tempo > 120, key = major"
     assert "[stop, hand]" in result.stdout
     assert "no counts" in result.stderr
     ok("edit", "replace", model, "1", "sad <- tempo <= 70")
     assert RuleList.load(model).rules[0].origin == "edited"
-    ok("edit", "add", model, "calm <- true")
+    ok("edit", "insert", model, "calm <- true")
     assert rules(model)[-1] == "calm <- true"
 
 
@@ -94,7 +94,7 @@ def test_only_what_changed_is_printed(model, tmp_path):
     lines = ok("show", model).splitlines()
     assert len(rules(model)) > 3
     assert ok("edit", "remove", model, "2", "-o", tmp_path / "a.json").splitlines() == [f"- {lines[1]}"]
-    (added,) = ok("edit", "add", model, "calm <- tempo <= 99", "--at", "2", "-o", tmp_path / "b.json").splitlines()
+    (added,) = ok("edit", "insert", model, "calm <- tempo <= 99", "--at", "2", "-o", tmp_path / "b.json").splitlines()
     assert added.split()[:4] == ["+", "2.", "calm", "<-"]
     old, new = ok("edit", "replace", model, "3", "sad <- true", "-o", tmp_path / "c.json").splitlines()
     assert old == f"- {lines[2]}"
@@ -103,7 +103,7 @@ def test_only_what_changed_is_printed(model, tmp_path):
 
 
 def test_recounting_on_the_training_data(model, songs):
-    ok("edit", "add", model, "calm <- tempo <= 99", "--at", "1")
+    ok("edit", "insert", model, "calm <- tempo <= 99", "--at", "1")
     ok("edit", "recount", model, songs)
     first = RuleList.load(model).rules[0]
     assert first.tp > 0
@@ -142,8 +142,8 @@ def test_a_file_edited_by_hand_can_be_sealed(model):
         (["remove", "{}", "999"], "there is no rule 999"),
         (["remove", "{}", "0"], "counted from 1"),
         (["move", "{}", "1", "999"], "there is no rule 999"),
-        (["add", "{}", "calm <- true", "--at", "999"], "--at must be between 1 and"),
-        (["add", "{}", "joy <- true"], "there is no label 'joy'"),
+        (["insert", "{}", "calm <- true", "--at", "999"], "--at must be between 1 and"),
+        (["insert", "{}", "joy <- true"], "there is no label 'joy'"),
         (["replace", "{}", "1", "nonsense"], "one arrow"),
         (["name", "{}", "1", "words"], "no group of alternatives"),
         (["split", "{}", "1"], "no group of alternatives"),

@@ -95,7 +95,7 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
 
 def test_rules_with_weights_are_written_moved_and_counted_by_hand(weighted, songs, tmp_path):
     model, other = files.load(weighted), tmp_path / "other.json"
-    assert ok("edit", "add", weighted, "calm +2, happy -1 <- tempo <= 99", "--at", "1", "-o", other).startswith(
+    assert ok("edit", "insert", weighted, "calm +2, happy -1 <- tempo <= 99", "--at", "1", "-o", other).startswith(
         "+ 1. calm"
     )
     ok("edit", "replace", other, "1", "calm +3 <- tempo <= 98", "-o", other)
@@ -105,7 +105,7 @@ def test_rules_with_weights_are_written_moved_and_counted_by_hand(weighted, song
     assert changed.rules[0] == model.rules[0]
     assert [entry.weight for entry in changed.rules[1].head] == [3.0]
     assert changed.rules[1].coverage > 0
-    plain = run("edit", "add", weighted, "calm <- tempo <= 99")
+    plain = run("edit", "insert", weighted, "calm <- tempo <= 99")
     assert plain.exit_code == 1
     assert "every label has its weight behind it" in plain.stderr
 

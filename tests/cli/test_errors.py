@@ -28,7 +28,7 @@ def commands(model: Path, data: Path, out: Path) -> dict[str, list[object]]:
         "explain": ["explain", model, data, "--row", "1"],
         "edit remove": ["edit", "remove", model, "1", "-o", out / "m.json"],
         "edit move": ["edit", "move", model, "1", "2", "-o", out / "m.json"],
-        "edit add": ["edit", "add", model, "calm <- true", "-o", out / "m.json"],
+        "edit insert": ["edit", "insert", model, "calm <- true", "-o", out / "m.json"],
         "edit replace": ["edit", "replace", model, "1", "calm <- true", "-o", out / "m.json"],
         "edit recount": ["edit", "recount", model, data, "-o", out / "m.json"],
         "edit seal": ["edit", "seal", model, "-o", out / "m.json"],

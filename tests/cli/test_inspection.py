@@ -174,7 +174,8 @@ def test_explain_one_row(trained, songs):
     model = RuleList.load(trained)
     data = load(songs, model)
     expected = model.explain(data.X[16])
-    assert ok("explain", trained, songs, "--row", "17") == str(expected) + "\n"
+    shown = ok("explain", trained, songs, "--row", "17")
+    assert shown == f"row 17 of 120 (counted from 1): s16\n{expected}\n"
     told = ok_json("explain", trained, songs, "--row", "17", "--flip", "calm", "--flip", "sad")
     assert told["row"] == 17
     assert told["labels"] == json.loads(json.dumps(expected.to_dict()["labels"]))
@@ -289,3 +290,16 @@ def test_a_flip_is_a_day_and_obeys_digits(tmp_path):
     assert "whatever the features are" in ok(*words, "--fixed", "on")
     flip = ok_json(*words)["flips"][0]
     assert [change["feature"] for change in flip["changes"]] == ["on", "age"]
+
+
+def test_a_row_is_named_in_the_output_and_found_in_standard_input(trained, songs):
+    """The name of the rows, which the model knows, had to be given again where the data came from a pipe."""
+    shown = ok("explain", trained, "-", "--row-id", "s16", input=songs.read_text())
+    assert shown.splitlines()[0] == "row 17 of 120 (counted from 1): s16"
+    assert shown == ok("explain", trained, songs, "--row", "17")
+
+
+def test_a_store_is_no_data_for_the_studio(songs, tmp_path):
+    ok("pack", songs, "--labels", "calm,happy,sad", "--drop", "id", "-o", tmp_path / "store", "-q")
+    refused = run("studio", tmp_path / "store", "--project", tmp_path / "p.studio.json", "--no-browser")
+    assert "a store holds codes to train on, not examples" in refused.stderr

@@ -222,7 +222,7 @@ def test_the_id_column_is_remembered_from_training(tmp_path):
     assert "2 examples" in ok("evaluate", str(model), str(other))
     assert ok("predict", str(model), str(other)) == "calm\n0\n1\n"
     unnamed = run("explain", str(model), str(other), "--row-id", "ann")
-    assert (unnamed.exit_code, "--row-id needs --id" in unnamed.stderr) == (1, True)
+    assert (unnamed.exit_code, "--row-id needs the column" in unnamed.stderr) == (1, True)
 
 
 def test_columns_are_kept_as_they_are_written(trained, songs, tmp_path):

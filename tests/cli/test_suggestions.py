@@ -16,7 +16,7 @@ CASES = {
     "feature to show": ("show model --feature Tempo", "'tempo'"),
     "label to flip": ("explain model songs --row 1 --flip hapy", "'happy'"),
     "feature to keep": ("explain model songs --row 1 --flip happy --fixed temp", "'tempo'"),
-    "label of a rule": ("edit add model hapy<-true", "'happy'"),
+    "label of a rule": ("edit insert model hapy<-true", "'happy'"),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data import read, to_labels
+from polyrule.data.labels import require_known
 from polyrule.errors import DataError
 
 ONES = [[1, 0], [0, 1], [0, 0]]
@@ -122,3 +123,17 @@ def test_a_label_that_is_stored_twice_is_not_unknown():
         with pytest.raises(DataError, match="label 'y1', row 0: 2 is not 0 or 1"):
             to_labels(given, unknown=True)
     assert to_labels(sp.csr_array([[2, 1]]), unknown=True)[0].toarray().tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    ("absent", "present"), [("nein", "ja"), ("non", "oui"), ("no", "sí"), ("No", "Si"), ("não", "sim")]
+)
+def test_yes_and_no_in_other_languages(absent: str, present: str) -> None:
+    truth, _ = to_labels([[absent], [present], [absent.upper()]])
+    assert truth.ravel().tolist() == [0, 1, 0]
+
+
+def test_rows_with_unknown_labels_are_named() -> None:
+    truth, _ = to_labels([[1, 0], [None, 1]] * 8, unknown=True)
+    with pytest.raises(DataError, match=r"missing \(rows 1, 3, 5, 7, 9 and 3 more\)"):
+        require_known(truth, "a store")

@@ -188,3 +188,13 @@ def test_only_what_training_values_tell_is_named_alone():
     other = with_gaps(model, Table.from_array([[2.0, 0, 0]], FLAGS), also=True)
     assert other.format(counts=False).splitlines()[0] == "1. loss <- laptop > 0.2, words > 0.4"
     assert from_text(model, str(model)).rules == model.rules  # with its own threshold, which the text does not show
+
+
+def test_a_feature_whose_name_is_a_number_stands_in_quotes() -> None:
+    """Columns of a frame without names are numbers: ``13 > 297`` reads like a comparison of two."""
+    features, labels = [Feature("13"), Feature("x13")], ["0"]
+    rule = parse_rule('0 <- "13" > 297, x13 <= 4', features, labels)
+    model = RuleList((rule,), tuple(features), tuple(labels))
+    text = model.format(numbers=False, counts=False).splitlines()[0]
+    assert text == '0 <- "13" > 297, x13 <= 4'
+    assert parse_rule(text, features, labels).body == rule.body

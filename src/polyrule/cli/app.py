@@ -37,7 +37,7 @@ COMMANDS = {
     "evaluate": "Score a model on data whose labels are known.",
     "show": "Print the rules of a model.",
     "explain": "Say why one example gets its labels, and what would change them.",
-    "edit": "Remove, move, add, replace or re-count rules.",
+    "edit": "Remove, move, insert, replace or re-count rules.",
     "export": "Turn a model into Python, SQL, JavaScript, C or ONNX.",
     "verify": "Check a model against its training data, rule by rule.",
     "studio": "Learn, question and change a model in the browser.",

@@ -174,11 +174,17 @@ def benchmark_name(text: str) -> tuple[str, Any] | None:
 
 
 def load_data(
-    text: str, reading: dict[str, Any], features: tuple[Feature, ...] | None = None, *, unlabelled: bool = False
+    text: str,
+    reading: dict[str, Any],
+    features: tuple[Feature, ...] | None = None,
+    *,
+    unlabelled: bool = False,
+    opened: Any = None,
 ) -> Dataset:
     """Read a data set from a file, standard input or the benchmarks.
 
     With `unlabelled`, a file where nothing says which columns are labels is read without any, and a note says so.
+    Standard input that was read before comes as `opened`.
     """
     from polyrule.data import read, to_table
     from polyrule.data.roles import LabelsUnknownError
@@ -191,7 +197,7 @@ def load_data(
         _check_exists(text)
         with naming(text):
             # Opened here, because standard input can be read only once.
-            source = Source(text, encoding=options.get("encoding"))
+            source = opened or Source(text, encoding=options.get("encoding"))
             try:
                 return read(source, features=features, **options)
             except LabelsUnknownError:

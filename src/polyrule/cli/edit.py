@@ -28,7 +28,7 @@ from polyrule.utils.atomic import atomic_write
 
 @click.group("edit", cls=Group, context_settings=SETTINGS)
 def edit() -> None:
-    r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
+    r"""Remove, move, insert, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
 
     What has changed is printed, with - before rules as they were and + before rules as they are. Without -o the model
     file itself is replaced, and what it was stands beside it as MODEL.bak. Rules made or changed by hand are marked
@@ -37,7 +37,7 @@ def edit() -> None:
     \b
     Examples:
       polyrule edit remove model.json 3
-      polyrule edit add model.json "happy, ¬sad <- tempo > 120" --at 1
+      polyrule edit insert model.json "happy, ¬sad <- tempo > 120" --at 1
       polyrule edit name model.json 3 "road words"
       polyrule edit recount model.json train.csv
     """
@@ -93,18 +93,18 @@ def move(stored: Any, rule: int, to: int) -> Any:
     return stored.move(_index(stored, rule), _index(stored, to))
 
 
-@editing("add")
+@editing("insert")
 @click.argument("rule")
 @click.option("--at", type=int, metavar="N", help="Number the rule gets [after the last one].")
-def add(stored: Any, rule: str, at: int | None) -> Any:
-    r"""Add RULE, written as 'polyrule show' prints rules; absent labels may also be written !label or 'not label'.
+def insert(stored: Any, rule: str, at: int | None) -> Any:
+    r"""Insert RULE, written as 'polyrule show' prints rules; absent labels may also be written !label or 'not label'.
 
     A rule of an ensemble has weights, or points, in its head.
 
     \b
     Examples:
-      polyrule edit add model.json "happy, !sad <- tempo > 120 [stop]" --at 1
-      polyrule edit add card.json "happy +2, sad -1 <- tempo > 120"
+      polyrule edit insert model.json "happy, !sad <- tempo > 120 [stop]" --at 1
+      polyrule edit insert card.json "happy +2, sad -1 <- tempo > 120"
     """
     place = len(stored) if at is None else at - 1
     if not 0 <= place <= len(stored):

@@ -20,12 +20,14 @@ from polyrule.cli.arguments import (
     load_data,
     load_model,
     model_argument,
+    open_once,
     with_known,
 )
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import fit, print_json, warn
 from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
 from polyrule.utils.messages import did_you_mean
+from polyrule.utils.names import visible
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
@@ -75,9 +77,10 @@ def explain(
     check_known("--flip", flips, stored.label_names, "label")
     names = dict.fromkeys(name for feature in stored.features for name in (feature.name, *feature.sources))
     check_known("--fixed", fixed, list(names), "feature")
-    reading, needed = with_known(data, reading, stored), narrow_with_dates(stored).features
+    opened = open_once(data, reading, stored)
+    reading, needed = with_known(data, reading, stored, opened), narrow_with_dates(stored).features
     with warnings.catch_warnings(record=True) as told_of_all:
-        dataset = load_data(data, reading, needed)
+        dataset = load_data(data, reading, needed, opened=opened)
     number = _find(data, dataset, row, row_id)
     for told in told_of_all:
         if issubclass(told.category, UnseenCategoryWarning) and data != "-":
@@ -90,6 +93,8 @@ def explain(
     if as_json:
         print_json({"row": number + 1, **shown.to_dict(), "flips": [flip.to_dict() for flip in found]})
         return
+    name = "" if dataset.row_ids is None else f": {visible(dataset.row_ids[number])}"
+    click.echo(f"row {number + 1} of {len(dataset)} (counted from 1){name}")
     click.echo(fit(str(shown)))
     for flip in found:
         click.echo(fit(str(flip)))
@@ -124,10 +129,10 @@ def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:
             raise DataError(f"{name}: there is no row {row}, only {len(data)}")
         return row - 1
     if data.row_ids is None:
-        raise OptionError("--row-id needs --id, the column that names the rows")
-    found = [number for number, known in enumerate(data.row_ids) if known == row_id]
-    if not found:
+        raise OptionError("--row-id needs the column that names the rows; give --id COLUMN here, or when you train")
+    rows = [number for number, known in enumerate(data.row_ids) if known == row_id]
+    if not rows:
         raise DataError(f"{name}: no row is named {row_id!r}{did_you_mean(str(row_id), data.row_ids)}")
-    if len(found) > 1:
-        raise DataError(f"{name}: {len(found)} rows are named {row_id!r}; choose one with --row")
-    return found[0]
+    if len(rows) > 1:
+        raise DataError(f"{name}: {len(rows)} rows are named {row_id!r}; choose one with --row")
+    return rows[0]

@@ -69,7 +69,8 @@ _LEFT_OUT = ("callback", "random_state", "verbose", "features", "forbid", "monot
 _TEXTS = {
     "measure": "What a rule is judged by: see 'polyrule measure', or an expression such as tp/(tp+fp+0.5*fn).",
     "averaging": "How the counts of labels and examples are averaged.",
-    "max_conditions": "Most conditions in a body.",
+    "max_conditions": "Maximum number of conditions of a rule; a group counts as one.  [default: list: 3, with --prune"
+    " none no limit; br: no limit; ensemble: 4]",
     "max_head_size": "Most labels in a head.",
     "effort": "Heads tried for a body, at most, by measures whose best head takes very long to find; rules then say by"
     " how much they can be beaten; with --prune none.",
@@ -254,6 +255,8 @@ def _help(name: str, kind: str, text: str) -> tuple[str, bool]:
     defaults = _defaults(name)
     if {"list", "ensemble"} <= set(defaults) and "br" not in defaults:
         told = told.rstrip(".") + " (not for br)."
+    if "[default:" in told:
+        return told, False
     if name in _LIMITS:
         shown = dict.fromkeys(_NOTHING if value is None else str(value) for value in defaults.values())
         words = [value if value == _NOTHING or len(shown) == 1 else f"ensemble: {value}" for value in shown]

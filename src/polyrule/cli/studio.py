@@ -108,6 +108,11 @@ def _origin(text: str) -> Any:
     if benchmark_name(text) is not None:
         return Origin("benchmark", text)
     path = Path(text)
+    if path.is_dir():
+        from polyrule.store import is_store
+
+        if is_store(path):
+            raise DataError(f"{text}: a store holds codes to train on, not examples; name the data it was packed from")
     if not path.is_file():
         raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them)")
     return Origin.of_file(path.resolve(), path.name)

@@ -22,15 +22,14 @@ from polyrule.data.frames import check_distinct, column_names, is_frame, open_fr
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import as_array
 from polyrule.errors import DataError, DataWarning
-from polyrule.utils.arrays import Array, Bools, Bytes
+from polyrule.utils.arrays import Array, Bools, Bytes, Ints
 from polyrule.utils.messages import depth_of_caller
 
-#: How people write that a label is absent or present, in any case.
-TRUTH = {
-    word: truth
-    for truth, words in enumerate((("0", "false", "no", "f", "n", "absent"), ("1", "true", "yes", "t", "y", "present")))
-    for word in words
-}
+_ABSENT = ("0", "false", "no", "f", "n", "absent", "nein", "non", "nee", "nej", "nie", "não", "nao")
+_PRESENT = ("1", "true", "yes", "t", "y", "present", "ja", "oui", "si", "sí", "sì", "sim", "tak")
+
+#: Words for an absent or a present label, in any case; also those of other languages.
+TRUTH = {**dict.fromkeys(_ABSENT, 0), **dict.fromkeys(_PRESENT, 1)}
 #: A label that nobody knows: neither present nor absent, right or wrong, counted nowhere.
 UNKNOWN = 2
 _NO_LABEL = 255
@@ -50,7 +49,29 @@ def has_unknown(truth: Any) -> bool:
 def require_known(truth: Any, what: str) -> None:
     """Refuse a label matrix with unknown labels where something needs every label."""
     if has_unknown(truth):
-        raise DataError(f"{what} needs every label to be known; leave out the examples whose label is missing")
+        rows = rows_in_words(rows_with_unknown(truth))
+        raise DataError(f"{what} needs every label to be known; leave out examples whose label is missing ({rows})")
+
+
+def rows_with_unknown(truth: Any) -> Ints:
+    """Return the rows that have a label that is unknown.
+
+    >>> rows_with_unknown(to_labels([[1, None], [0, 1], [None, 0]], unknown=True)[0])
+    array([0, 2])
+    """
+    unknown = truth == UNKNOWN
+    return np.unique(unknown.nonzero()[0]).astype(np.int64)
+
+
+def rows_in_words(rows: Sequence[int] | Ints, most: int = 5) -> str:
+    """Return the numbers of rows, counted from 0, for a message.
+
+    >>> rows_in_words([3]), rows_in_words([3, 4, 8, 9, 11, 12, 30])
+    ('row 3', 'rows 3, 4, 8, 9, 11 and 2 more')
+    """
+    shown = ", ".join(str(row) for row in rows[:most])
+    rest = f" and {len(rows) - most} more" if len(rows) > most else ""
+    return f"row{'s' if len(rows) > 1 else ''} {shown}{rest}"
 
 
 def dense_labels(truth: Any) -> Bytes:
@@ -71,8 +92,8 @@ def to_labels(
     ----------
     Y : array, nested list, SciPy sparse matrix or array, or a pandas, polars or pyarrow frame
         One column per label; 1 (or True) where the label is present, 0 (or False) where it is absent. The words false
-        and true, no and yes, f and t, n and y, absent and present (any case) are understood too. A one-dimensional
-        array is a single label.
+        and true, no and yes, f and t, n and y, absent and present (any case) are read, too, and yes and no in other
+        languages, such as ja, oui or sí. A one-dimensional array is a single label.
     label_names : sequence of str, optional
         Names of the labels; the columns' names of a frame or of `Dataset.Y` are the default, otherwise y0, y1, …
     unknown : bool

@@ -22,7 +22,7 @@ from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.model.conditions import holds_in, shown_threshold
-from polyrule.model.printing import Formatter, Names, format_name, format_value
+from polyrule.model.printing import Formatter, Names, format_feature, format_value
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -127,7 +127,7 @@ class Cells:
     def words(self, cell: int, digits: int | None = None) -> tuple[str, str]:
         """Say what a value must satisfy to lie in a cell, and the example's value."""
         body = self._asked(cell, digits)
-        name = format_name(self.feature.name)
+        name = format_feature(self.feature.name)
         shown = [shown_threshold(c, digits) for c in body if isinstance(c, NumericCondition)]
         asked = Formatter(Names([self.feature]), digits).body(body) if body else f"{name} is known"
         return asked, format_value(self.feature, self.old, digits, shown)

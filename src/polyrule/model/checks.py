@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyrule.model.conditions import met, shown_threshold
-from polyrule.model.printing import Formatter, format_flags, format_name, format_value
+from polyrule.model.printing import Formatter, format_feature, format_flags, format_name, format_value
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
 from polyrule.utils.arrays import Floats
 
@@ -71,7 +71,7 @@ def _check_feature(condition: FeatureCondition, words: Formatter, row: Floats) -
     against = [shown_threshold(condition, words.digits)] if isinstance(condition, NumericCondition) else []
     shown = format_value(feature, actual, words.digits, against)
     verb = "is" if shown in ("missing", "an unknown category") else "="
-    fact = f"{format_name(feature.name)} {verb} {shown}"
+    fact = f"{format_feature(feature.name)} {verb} {shown}"
     return Check(text, fact, met(condition, row), shown)
 
 

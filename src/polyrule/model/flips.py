@@ -119,7 +119,7 @@ class Flip:
             return html_table([], [], above=[str(self)])
         becomes = "present" if self.becomes else "absent"
         least = "The smallest change" if self.exact else "A change"
-        rows = [[printing.format_name(c.name), c.old_text, c.requirement] for c in self.changes]
+        rows = [[printing.format_feature(c.name), c.old_text, c.requirement] for c in self.changes]
         start = f"{least} that makes {printing.format_name(self.label)} {becomes}:"
         return html_table(["feature", "now", "needed"], rows, above=[start])
 

@@ -36,6 +36,8 @@ _SHARE = re.compile(r"\((?:right for )?\d{1,3} %\)$")  # of examples for which a
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.?)*+("?)', re.DOTALL)
 _TOKEN = re.compile(_QUOTED.pattern + r'|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
 _NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
+# What people write between conditions in place of a comma.
+_AND = re.compile(r"\s+(?:and|AND)\s+|\s*(?:&&?|∧)\s*")
 _SIGNS = ("<=", ">", "=", "<", ">=")
 _WORDS = re.compile("[a-z, ]*")
 _MARKS = ("stop", "hand", "edited", "learned")
@@ -320,6 +322,9 @@ class _Reader:
             index = self._feature(name)
             return [*self._comparison(index, ">", low), *self._comparison(index, "<=", high)]
         if len(signs) > 1:
+            between = " ".join(tokens[signs[0] + 1 : signs[1]])
+            if _AND.search(between):
+                self.fail(f"conditions are separated by commas, not by 'and': {_AND.sub(', ', ' '.join(tokens))}")
             self.fail(f"more than one comparison in {' '.join(tokens)!r}; put odd names in double quotes")
         return self._comparison(self._feature(tokens[: signs[0]]), ops[0], tokens[signs[0] + 1 :])
 
@@ -389,7 +394,8 @@ class _Reader:
         try:
             number = float(text)
         except ValueError:
-            self.fail(f"{text!r} is not a number")
+            hint = "; separate conditions by a comma, not by 'and'" if _AND.search(text) else ""
+            self.fail(f"{text!r} is not a number{hint}")
         if not math.isfinite(number):
             self.fail(f"{text!r} is not a finite number")
         return number

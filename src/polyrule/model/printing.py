@@ -32,6 +32,8 @@ from polyrule.utils.names import doubtful_marks, escape, is_visible
 
 _FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present")}
 
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
     r"""^(any|at\sleast\s\d+)\sof\b|"""
@@ -161,6 +163,15 @@ def format_name(name: str) -> str:
     return name if clear else _quoted(name)
 
 
+def format_feature(name: str) -> str:
+    """Return the name of a feature as rules show it; a name that looks like a number stands in quotes.
+
+    >>> print(format_feature("13"), format_feature("x13"))
+    "13" x13
+    """
+    return _quoted(name) if _NUMBER.fullmatch(name) else format_name(name)
+
+
 def closes_brackets(text: str) -> bool:
     """Whether every parenthesis of a text has its counterpart, so that those around the text can be told from them.
 
@@ -213,7 +224,7 @@ def format_flag(condition: FeatureCondition, feature: Feature) -> str | None:
             there = op == ">"
         case _:
             return None
-    return ("" if there else "¬") + format_name(feature.name)
+    return ("" if there else "¬") + format_feature(feature.name)
 
 
 def parts_0_from_1(condition: NumericCondition) -> bool:
@@ -311,7 +322,7 @@ class Formatter:
         feature = self.names.features[condition.feature]
         if is_0_or_1(feature) and feature.name not in label_names and (bare := format_flag(condition, feature)):
             return bare
-        name = format_name(feature.name)
+        name = format_feature(feature.name)
         match condition:
             case NumericCondition(_, op, threshold) if feature.kind == "ordinal":
                 return f"{name} {_format_ordinal(feature, op, floor(threshold))}"
@@ -371,7 +382,7 @@ class Formatter:
         if low.feature != high.feature or (low.op, high.op) != (">", "<="):
             return None
         feature = self.names.features[low.feature]
-        name = format_name(feature.name)
+        name = format_feature(feature.name)
         if feature.is_stepped and floor(low.threshold) + 1 == floor(high.threshold):
             return f"{name} = {format_on_scale(feature, high.threshold)}"
         return f"{self._threshold(low)} < {name} <= {self._threshold(high)}"

@@ -12,7 +12,7 @@ import numpy as np
 from polyrule.binning.thresholds import short_between
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model.printing import format_category, format_name
+from polyrule.model.printing import format_category, format_feature, format_name
 from polyrule.model.rule import GroupCondition, NumericCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio.steps import Step, apply, said
@@ -167,7 +167,7 @@ class _Sentence:
             return None
         at, rest = named
         feature, rest = self.model.features[at], rest.lstrip()
-        name = format_name(feature.name)
+        name = format_feature(feature.name)
         if state := _STATE.match(rest):
             return f"{name} is {'known' if state[1].lower() == 'known' else 'missing'}", rest[state.end() :].strip()
         if begun := _BETWEEN.match(rest):
@@ -211,9 +211,9 @@ class _Sentence:
             return None
         chosen = known[_unquoted(text[:end]).lower()]
         if operator == "=":
-            return f"{format_name(feature.name)} = {format_category(chosen)}", text[end:].strip()
+            return f"{format_feature(feature.name)} = {format_category(chosen)}", text[end:].strip()
         others = ", ".join(format_category(category) for category in feature.categories if category != chosen)
-        return f"{format_name(feature.name)} in {{{others}}}", text[end:].strip()
+        return f"{format_feature(feature.name)} in {{{others}}}", text[end:].strip()
 
     def _number(self, at: int, text: str) -> tuple[float, str] | None:
         found = _NUMBER.match(text)
@@ -251,7 +251,7 @@ class _Sentence:
     def _compared(self, at: int, operator: str, number: float) -> str:
         """A comparison of a number; rules have "above" and "at most", and no value lies between two that occur."""
         feature, values = self.model.features[at], self.table.column(at)
-        name, known = format_name(feature.name), values[~np.isnan(values)]
+        name, known = format_feature(feature.name), values[~np.isnan(values)]
         if operator in (">", "<="):
             return f"{name} {operator} {number!r}"
         below = known[known < number]

@@ -84,7 +84,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     # long names and very many names are never what someone mistyped, and comparing them would take minutes
     by_lower = {other.lower(): other for other in reversed(list(known)[:5000]) if len(other) <= 200}
-    close = difflib.get_close_matches(name.lower()[:100], by_lower, n=1)
+    lower = name.lower()[:100]
+    close = difflib.get_close_matches(lower, by_lower, n=1)
+    if not close and len(lower) > 2:  # a part of a longer name: "died" and "died_in_hospital"
+        parts = [other for other in by_lower if lower in other or (len(other) > 2 and other in lower)]
+        close = sorted(parts, key=len)[:1]
     return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
