@@ -13,7 +13,7 @@ from polyrule.studio.launch import Studio
 
 SECTIONS = [
     ("Data", "data"), ("Learn", "learn"), ("Rules", "rules"), ("Labels", "labels"),
-    ("Ask", "ask"), ("What if", "whatif"), ("Compare", "compare"), ("Save", "save"),
+    ("Ask", "ask"), ("What if", "whatif"), ("Compare", "compare"), ("Predict", "predict"), ("Save", "save"),
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from polyrule.data import Dataset
 from polyrule.data.documents import Node
 from polyrule.errors import DataError, OptionError
 from polyrule.studio.column_summary import describe_columns
+from polyrule.studio.new_rows import NewRows, read_new_rows
 from polyrule.studio.setup import (
     READING,
     Look,
@@ -116,6 +117,11 @@ class Intake:
         chosen = self._same_sheet(origin)
         data = numbered(_quiet(lambda: load(chosen, self.setup, train.features)))
         return aligned(data, train.label_names)
+
+    def new_rows(self, origin: Origin, train: Dataset) -> NewRows:
+        """Read examples to be predicted, with or without labels."""
+        chosen = self._same_sheet(origin)
+        return _quiet(lambda: read_new_rows(chosen, self.setup, train))
 
     def forget_files(self, folder: Path) -> None:
         """Remove dropped tables that are not, or no longer, in use."""

@@ -31,6 +31,7 @@ from polyrule.model.rule import (
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
+from polyrule.studio.new_rows import describe_new_rows
 from polyrule.studio.steps import apply, read_step, said, text_of
 from polyrule.studio.typed_rules import rule_counts, understand
 from polyrule.studio.workbench import Workbench
@@ -154,6 +155,14 @@ class Questions:
         label, rule = (members[name].maybe(lambda n: n.whole(0, 10**6)) for name in ("label", "rule"))
         kind = members["filter"].maybe(Node.text) or "all"
         return members, at, bench.select(self._project.model, at, kind, label, rule)
+
+    def new_rows(self, value: Any) -> dict[str, Any]:
+        """Return what the model at hand predicts for the table of new examples, some rows at a time."""
+        start = Node(value, "new").fields((), ("start",))["start"].maybe(lambda n: n.whole(0, 10**9)) or 0
+        new, model = self.session.new_rows, self._project.model
+        if new is None:
+            raise OptionError("there is no table to predict yet; drop one")
+        return describe_new_rows(new, model, self._bench().tallies(model)[0], start)
 
     def compare(self, value: Any) -> dict[str, Any]:
         """Return two versions side by side."""

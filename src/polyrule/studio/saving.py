@@ -7,9 +7,11 @@ import io
 from collections.abc import Callable
 
 from polyrule.data.labels import dense_labels
+from polyrule.errors import OptionError
 from polyrule.model.exports import export
 from polyrule.model.files import dumps
 from polyrule.report import build
+from polyrule.studio.new_rows import predictions_table
 from polyrule.studio.session import Session
 from polyrule.utils.names import safe_cell
 
@@ -35,6 +37,13 @@ def _predictions(session: Session) -> str:
     return stream.getvalue()
 
 
+def _new_predictions(session: Session) -> str:
+    """The table that was dropped to be predicted."""
+    if session.new_rows is None:
+        raise OptionError("there is no table to predict yet; drop one")
+    return predictions_table(session.new_rows, session.project.model)
+
+
 def _code(language: str) -> Callable[[Session], str | bytes]:
     return lambda session: export(session.finished(), language)
 
@@ -43,6 +52,7 @@ FILES: dict[str, tuple[str, Callable[[Session], str | bytes]]] = {
     "model.json": ("application/json", lambda session: dumps(session.finished())),
     "report.html": ("text/html", _report),
     "predictions.csv": ("text/csv", _predictions),
+    "new-predictions.csv": ("text/csv", _new_predictions),
     "rules.txt": ("text/plain", lambda session: f"{session.finished()}\n"),
     "model.py": ("text/x-python", _code("python")),
     "model.sql": ("application/sql", _code("sql")),

@@ -50,7 +50,7 @@ def questions_of(session: Session) -> dict[Callable[..., Any], bool]:
     with_value = (
         *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
         *(asked.trial, asked.shape, asked.conditions, asked.complete, asked.feature, asked.label_text),
-        *(asked.rows, asked.shared, asked.suggest, asked.compare),
+        *(asked.rows, asked.shared, asked.suggest, asked.compare, asked.new_rows),
     )
     without = (session.undo, session.redo, asked.labels, workers.compare_with_others)
     return dict.fromkeys(with_value, True) | dict.fromkeys(without, False)
@@ -73,6 +73,8 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
                 with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
                     if part == "fresh":
                         return session.judge(origin)
+                    if part == "predict":
+                        return session.predict(origin)
                     return session.take(origin, "test" if part == "test" else "train")
             finally:
                 session.intake.forget_files(folder)
@@ -224,6 +226,7 @@ _STUDIO = (
     "work.js",
     "ask.js",
     "compare.js",
+    "predict.js",
     "save.js",
     "main.js",
 )

@@ -27,6 +27,7 @@ from polyrule.studio.comparing import judged
 from polyrule.studio.intake import Intake
 from polyrule.studio.label_choice import check_choice, check_size
 from polyrule.studio.learn import Recipe
+from polyrule.studio.new_rows import NewRows
 from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project
 from polyrule.studio.queries import Questions
@@ -49,6 +50,7 @@ class Session:
         self.bench: Workbench | None = None
         self.found: list[str] = []
         self.workers, self.questions = Workers(self, threads), Questions(self)
+        self.new_rows: NewRows | None = None  # examples to predict
         self._given: Any = None  # a model that waits for its data
         self._encoder = Encoder()
 
@@ -113,7 +115,7 @@ class Session:
                 bench = Workbench(aligned(train, model.label_names), aligned(test, model.label_names))
             bench.check(model)
             project = project.opened(model, "opened a model", self.by)
-        self.found = findings(bench.train, bench.test)
+        self.found, self.new_rows = findings(bench.train, bench.test), None
         self.bench, self.project = bench, project
         if self.intake.origin is None:
             self.intake.origin = Origin("python", train.name)
@@ -128,6 +130,13 @@ class Session:
         when = datetime.now(UTC).isoformat(timespec="seconds")
         self.project = self.project.judged({**found, "sha256": origin.digest, "when": when, "by": self.by})
         return found | self._save()
+
+    def predict(self, origin: Origin) -> dict[str, Any]:
+        """Read a table of new examples, which stay in memory only, and predict them."""
+        bench = self.examples()
+        self.project.current  # noqa: B018  # a model has to be there
+        self.new_rows = self.intake.new_rows(origin, bench.train)
+        return self.questions.new_rows({})
 
     def wait_for_data(self, model: Any) -> None:
         """Keep a model until its data comes."""
@@ -158,6 +167,7 @@ class Session:
             "examples": [] if self.bench is None else [len(part) for part in self.bench.parts],
             "labels": [] if self.bench is None else list(self.bench.label_names),
             "onnx": find_spec("onnx") is not None,
+            "predicts": self.new_rows is not None,
             "lastWords": [dict(one) for one in self.project.last_words],
             "job": self.workers.job.number if self.workers.job is not None and self.workers.busy else None,
             **self.view(),

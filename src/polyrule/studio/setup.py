@@ -127,7 +127,7 @@ def sheets_of(origin: Origin) -> tuple[str, ...]:
     """Return the sheets of a workbook that has several; of everything else none."""
     if origin.kind != "file":
         return ()
-    with _shown_as(origin):
+    with shown_as(origin):
         names = sheet_names(origin.path)
     return names if len(names) > 1 else ()
 
@@ -177,7 +177,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 
 def _look(origin: Origin, reading: dict[str, Any]) -> Look:
-    with _shown_as(origin):
+    with shown_as(origin):
         columns = [] if origin.kind == "benchmark" else file_columns(origin.path, **_sheet(origin), **reading)
     odd = tuple(column for column in columns if column.kind in ODD)
     timed = tuple(column.name for column in columns if column.remark == TIMES)
@@ -205,7 +205,7 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
         data = load_benchmark(name, part=part or None)  # type: ignore[arg-type]
         return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
     given = {} if features is None else {"features": features}
-    with _shown_as(origin):
+    with shown_as(origin):
         return read(origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **given)
 
 
@@ -214,8 +214,8 @@ def _sheet(origin: Origin) -> dict[str, Any]:
 
 
 @contextmanager
-def _shown_as(origin: Origin) -> Iterator[None]:
-    """Call a file what a person calls it; where the studio keeps a dropped one says nothing to anybody."""
+def shown_as(origin: Origin) -> Iterator[None]:
+    """Name a file in errors as a person names it, instead of by the place where the studio keeps it."""
     try:
         yield
     except DataError as problem:

@@ -27,7 +27,7 @@ function dropZone(part = "train", then = taken) {
     type: "file",
     class: "sr",
     tabindex: "-1",
-    "aria-label": { train: "Table", test: "Held-out table", fresh: "Fresh table" }[part],
+    "aria-label": { train: "Table", test: "Held-out table", fresh: "Fresh table", predict: "Table to predict" }[part],
     accept: ".csv,.tsv,.tab,.txt,.parquet,.pq,.arff,.jsonl,.ndjson,.json,.xlsx,.xlsm,.gz,.bz2,.xz,.zst",
     on: { change: () => input.files[0] && send(input.files[0], part, then) },
   });
@@ -48,7 +48,7 @@ function dropZone(part = "train", then = taken) {
         },
       },
     },
-    lead(studio.waiting ? `Drop the table that the model's ${plural(studio.waiting, "rule")} are about.` : "Drop a table here."),
+    part === "train" && lead(studio.waiting ? `Drop the table that the model's ${plural(studio.waiting, "rule")} are about.` : "Drop a table here."),
     soft("CSV, TSV, Parquet, ARFF, JSON lines or xlsx. One row per example, one column per feature or label. Nothing leaves this machine."),
     button("Choose a file", () => input.click(), { class: "primary" }),
     input,

@@ -48,6 +48,7 @@ build([
   needing(true, "ask", "Ask", askSection),
   needing(true, "whatif", "What if", whatIf),
   needing(true, "compare", "Compare", compareSection),
+  needing(true, "predict", "Predict", predictSection),
   needing(true, "save", "Save", saveSection),
 ]);
 app.section = named() ?? "data";
