@@ -45,6 +45,16 @@ def benchmark_root() -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def tables_root() -> Path:
+    """The folder of tables as people have them, which the project does not carry; a test skips those that are absent."""
+    given = os.environ.get("POLYRULE_TABLES")
+    root = Path(given) if given else ROOT.parent / "shared" / "tables"
+    if not root.is_dir():
+        pytest.skip("the tables of people are not here: set POLYRULE_TABLES to their folder")
+    return root
+
+
 @pytest.fixture(scope="module")
 def few_trees() -> Iterator[None]:
     """Teachers of ensembles grow 12 trees instead of 60 or 100, for modules where nothing hangs on their number."""
