@@ -76,7 +76,7 @@ function build(sections) {
           el(
             "a",
             {
-              href: `#${id}`,
+              href: `${app.home ?? ""}#${id}`,
               on: {
                 click: (event) => {
                   event.preventDefault();

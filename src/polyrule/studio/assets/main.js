@@ -40,6 +40,7 @@ const needing = (aModel, id, words, draw) => [
   },
 ];
 
+app.home = "./"; // else a link that is scrolled out of sight passes for one that skips content
 build([
   ["data", "Data", dataSection],
   needing(false, "learn", "Learn", learnSection),
