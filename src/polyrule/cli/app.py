@@ -1,7 +1,8 @@
 """The `polyrule` command: which commands there are, and what becomes of errors.
 
 Exit codes: 0 done, 1 something is wrong with the data, the model or an option's value, 2 the command was not used as
-its help says, 3 `verify` could not check everything, 130 interrupted.
+its help says, 3 `verify` could not check everything, or
+`watch` reports a change, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ COMMANDS = {
     "edit": "Remove, move, insert, replace or re-count rules.",
     "export": "Turn a model into Python, SQL, JavaScript, C or ONNX.",
     "verify": "Check a model against its training data, rule by rule.",
+    "watch": "Compare new rows with reference data, rule by rule.",
     "studio": "Learn, question and change a model in the browser.",
     "report": "Write an HTML report about a model.",
     "data": "Describe a data file and what is odd about it.",
@@ -234,7 +236,8 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     "polyrule",
     cls=App,
     context_settings=SETTINGS,
-    epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 3 not all verified, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 3 not all verified (verify) or "
+    "something has changed (watch), 130 interrupted.",
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from; works in every place.")

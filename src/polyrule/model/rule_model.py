@@ -326,6 +326,18 @@ class RuleModel(Generic[AnyRule]):
             data, test = (data, test), None
         return late.call("report", self, data=data, test=test, title=title)
 
+    def watch(self, reference: Any, y: Any = None, **options: Any) -> Any:
+        """Return a monitor that compares new rows with `reference`; see `polyrule.watch.Monitor`.
+
+        Parameters
+        ----------
+        reference : Dataset, or features with labels in `y`
+        y : array-like, optional
+        **options
+            ``false_alarm_rate=0.05, tolerance=0.02``.
+        """
+        return late.call("watch", self, reference, y, **options)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.plot_scorecard`."""
         return late.call("plot", self, ax)

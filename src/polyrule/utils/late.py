@@ -18,6 +18,7 @@ LATE = {
     "studio": "polyrule.studio:open_studio",
     "tune_decision": "polyrule.ensemble.refit:tune_decision",
     "verify": "polyrule.verification:verify",
+    "watch": "polyrule.watch:watch",
 }
 
 
