@@ -169,7 +169,8 @@ class Monitor:
         low, high = exact_interval(self.hits, self.rows, self.false_alarm_rate / (2 * max(1, len(self.hits))))
         for place, one in enumerate(self.proportions):
             if one.topic == "precision" and isinstance(self.model, RuleList):
-                chance = next(item.chance for item in self.model.rules[one.rule].head if item.label == one.label)
+                head = self.model.rules[one.rule or 0].head
+                chance = next(item.chance for item in head if item.label == one.label)
                 if chance is not None:  # what the model itself expects on new rows is no change
                     low[place], high[place] = min(low[place], chance), max(high[place], chance)
         return np.maximum(low - self.tolerance, 0), np.minimum(high + self.tolerance, 1)
