@@ -47,7 +47,7 @@ def benchmark_root() -> Path:
 
 @pytest.fixture(scope="session")
 def tables_root() -> Path:
-    """The folder of tables as people have them, which the project does not carry; a test skips those that are absent."""
+    """The folder of tables as people have them, which the project does not carry; a test skips what is absent."""
     given = os.environ.get("POLYRULE_TABLES")
     root = Path(given) if given else ROOT.parent / "shared" / "tables"
     if not root.is_dir():

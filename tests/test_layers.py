@@ -210,7 +210,7 @@ def test_the_late_functions_exist(name: str) -> None:
 
 
 def test_the_late_functions_are_those_that_methods_promise() -> None:
-    promises = {"export", "plot", "refit", "report", "studio", "tune_decision", "verify", "watch"}
+    promises = {"by_group", "export", "plot", "refit", "report", "studio", "tune_decision", "verify", "watch"}
     assert LATE.keys() == promises
 
 

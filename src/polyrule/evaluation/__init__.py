@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     )
     from polyrule.evaluation.cross_validation import CrossValidation, cross_validate
     from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
+    from polyrule.evaluation.groups import GroupComparison, by_group
     from polyrule.evaluation.importance import Importances, Stability, importances, stability
     from polyrule.evaluation.label_powerset import LabelPowersetClassifier
+    from polyrule.evaluation.model_comparison import ModelComparison, compare_models
+    from polyrule.evaluation.probabilities import ProbabilityScores, Reliability, reliability, score_probabilities
     from polyrule.evaluation.resampling import resample_scores
     from polyrule.evaluation.scores import MEASURES, Scores, score
     from polyrule.evaluation.statistics import LearnerComparison, compare_learners
@@ -26,19 +29,27 @@ __all__ = [
     "BaselineComparison",
     "CrossValidation",
     "EqualFrequencyDiscretiser",
+    "GroupComparison",
     "Importances",
     "LabelPowersetClassifier",
     "LearnerComparison",
     "MajorityClassifier",
     "MatrixEncoder",
+    "ModelComparison",
+    "ProbabilityScores",
+    "Reliability",
     "Scores",
     "Stability",
+    "by_group",
     "compare_learners",
+    "compare_models",
     "compare_with_baseline",
     "cross_validate",
     "importances",
+    "reliability",
     "resample_scores",
     "score",
+    "score_probabilities",
     "simple_predictions",
     "stability",
 ]
@@ -51,7 +62,10 @@ __getattr__ = lazy_names(
         "cross_validation": "CrossValidation cross_validate",
         "encoding": "EqualFrequencyDiscretiser MatrixEncoder",
         "importance": "Importances Stability importances stability",
+        "groups": "GroupComparison by_group",
         "label_powerset": "LabelPowersetClassifier",
+        "model_comparison": "ModelComparison compare_models",
+        "probabilities": "ProbabilityScores Reliability reliability score_probabilities",
         "resampling": "resample_scores",
         "scores": "MEASURES Scores score",
         "statistics": "LearnerComparison compare_learners",

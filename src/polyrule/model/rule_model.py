@@ -239,6 +239,10 @@ class RuleModel(Generic[AnyRule]):
         model, table = fit_to(self, X)
         return model.chances_of(table)  # type: ignore[no-any-return]
 
+    def by_group(self, data: Any, groups: Any, Y: Any = None) -> Any:
+        """Return what the model does in groups of examples; see `polyrule.evaluation.by_group`."""
+        return late.call("by_group", self, data, groups, Y)
+
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
         """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
         rules: Sequence[Any] = self.rules

@@ -11,6 +11,7 @@ from typing import Any
 from polyrule.utils.lazy import import_late
 
 LATE = {
+    "by_group": "polyrule.evaluation.groups:by_group",
     "export": "polyrule.model.exports:export",
     "plot": "polyrule.report.plots:plot_scorecard",
     "refit": "polyrule.ensemble.refit:refit",
