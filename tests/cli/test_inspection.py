@@ -9,7 +9,7 @@ from tests.cli.helpers import READING, ok, ok_json, run
 
 from polyrule.data import Dataset, Feature, read
 from polyrule.data.derive.dates import date_features
-from polyrule.evaluation import score
+from polyrule.evaluation import score, score_probabilities
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 
 
@@ -303,3 +303,36 @@ def test_a_store_is_no_data_for_the_studio(songs, tmp_path):
     ok("pack", songs, "--labels", "calm,happy,sad", "--drop", "id", "-o", tmp_path / "store", "-q")
     refused = run("studio", tmp_path / "store", "--project", tmp_path / "p.studio.json", "--no-browser")
     assert "a store holds codes to train on, not examples" in refused.stderr
+
+
+def test_models_are_compared_on_the_same_rows(trained, songs, tmp_path):
+    model = RuleList.load(trained)
+    model.remove(0).save(tmp_path / "shorter.json")
+    data = load(songs, model)
+    told = ok_json("evaluate", tmp_path / "shorter.json", trained, songs)
+    gap = score(data.Y, model.predict(data.X))["micro_f1"] - score(data.Y, model.remove(0).predict(data.X))["micro_f1"]
+    value, low, high = told["models"]["differences"]["model"]["micro_f1"]
+    assert value == pytest.approx(gap)
+    assert low <= value <= high
+    differ = int((model.predict(data.X) != model.remove(0).predict(data.X)).any(axis=1).sum())
+    assert told["models"]["changes"]["model"]["rows"] == differ
+    text = ok("evaluate", tmp_path / "shorter.json", trained, songs, "--rows", "2", "--no-per-label")
+    assert f"{differ} of 120 rows differ" in text
+    assert text.count("(truth ") >= 2
+    RuleList((), model.features, ("calm", "other", "sad")).save(tmp_path / "other.json")
+    assert "other labels" in run("evaluate", trained, tmp_path / "other.json", songs).stderr
+
+
+def test_probabilities_and_groups_are_scored(trained, songs):
+    model = RuleList.load(trained)
+    data = load(songs, model)
+    told = ok_json("evaluate", trained, songs, "--probabilities", "--by-group", "key")
+    expected = score_probabilities(data.Y, model.predict_proba(data.X), model.label_names)
+    assert told["probabilities"] == expected.as_dict()
+    assert told["groups"]["column"] == "key"
+    assert sum(told["groups"]["sizes"]) == 120
+    assert told["groups"]["labels"]["all labels"]["recall"]
+    text = ok("evaluate", trained, songs, "--probabilities", "--by-group", "key")
+    assert "LRAP" in text
+    assert "groups by key" in text
+    assert "no column 'keys'" in run("evaluate", trained, songs, "--by-group", "keys").stderr
