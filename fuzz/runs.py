@@ -126,7 +126,7 @@ def use_model(model: Any, mark: int) -> None:
     attempt(lambda: model.predict_proba(table))
     match mark % 5:
         case 0:
-            from polyrule.model.exports import export
+            from polyrule.export import export
 
             for language in ("python", "sql", "c", "javascript"):
                 attempt(lambda language=language: export(model, language))
@@ -169,8 +169,9 @@ _LABELS = ("red", "green", "¬odd", "not really", "\u202eb")
 
 
 def run_rule(raw: bytes) -> str:
+    from polyrule.conditions.text import Names
     from polyrule.model.parsing import parse_rule
-    from polyrule.model.printing import Formatter, Names
+    from polyrule.model.printing import Formatter
 
     text = raw.decode("utf-8", "surrogateescape")
     parsed: list[Any] = []

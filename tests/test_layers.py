@@ -47,7 +47,6 @@ LEVEL = {room: level for level, line in enumerate(ROOMS.split("\n")) for room in
 # Modules, by the beginning of their name, that have not moved to their room yet; the longest name decides.
 OLD_NAMES = {
     "__main__": "cli",
-    "binning.code_tests": "conditions",
     "cluster": "dask",
     "errors": "utils",  # stays: a public module
     "kernels": "search",
@@ -55,21 +54,11 @@ OLD_NAMES = {
     "learning.constraints": "covering",
     "learning.messages": "covering",
     "learning.separate": "covering",
-    "model.bodies": "conditions",
-    "model.checks": "conditions",
-    "model.conditions": "conditions",
-    "model.exports": "export",
-    "model.grouping": "conditions",
-    "model.rule": "conditions",
     "scale": "search",
 }
 
 # Imports that point upward today, with the reason why each is still there.
-UPWARD = {
-    ("model.checks", "model.printing"): "words of conditions move to conditions/",
-    ("model.grouping", "model.printing"): "words of conditions move to conditions/",
-    ("model.rule", "model.printing"): "words of conditions move to conditions/",
-}
+UPWARD = {}
 
 # Files that may name modules of the package in strings: tables of names that are imported when first used.
 TABLES = {
@@ -84,7 +73,7 @@ COMPUTED = {
     "cli/learner_options.py": "one of the learners of the table there",
     "data/results.py": "the package of the frame that was passed",
     "evaluation/experiment/recipe.py": "the class that an experiment names",
-    "model/exports/__init__.py": "one of LANGUAGES",
+    "export/__init__.py": "one of LANGUAGES",
     "utils/late.py": "one of LATE",
     "utils/lazy.py": "the names of a package that are imported when first used",
 }

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "core/bits.hpp"
+#include "predict/kinds.h"
 
 namespace polyrule {
 
-enum : std::uint8_t { kAtMost = 0, kAbove = 1, kCategory = 2, kLabel = 3, kIn = 4, kMissing = 5, kGroup = 6 };
-
-// The bodies of rules as flat arrays; see FlatBodies on the Python side.
+// The bodies of rules as plain arrays; see PackedBodies on the Python side.
 struct Bodies {
   const std::uint8_t* kind;
   const std::int32_t* index;  // a place among the used columns, or a label; of a group, how many members follow it

@@ -7,8 +7,8 @@ import pytest
 from tests.cli.helpers import ok, ok_json, run
 
 from polyrule.data import Feature
+from polyrule.export import LANGUAGES, export
 from polyrule.model import RuleList, parse_rule
-from polyrule.model.exports import LANGUAGES, export
 
 
 def rules(path) -> list[str]:

@@ -25,11 +25,11 @@ from polyrule.binning.code_tests import (
     simplify,
     what_about,
 )
+from polyrule.conditions import GroupCondition, flatten, n_conditions
 from polyrule.data import Dataset, Table
 from polyrule.ensemble.gain import best_conditions, reference_best_conditions
 from polyrule.ensemble.growing import Body, Growth, Search, Step, grow
 from polyrule.errors import OptionError
-from polyrule.model.rule import GroupCondition, plain_conditions, size_of
 from polyrule.utils.compute import Compute
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -248,7 +248,7 @@ def test_features_that_a_label_may_not_use_are_in_none_of_its_groups() -> None:
     assert groups_of(learner)
     for rule in learner.model_.rules:
         if any(entry.label == 0 for entry in rule.head):
-            assert {condition.feature for condition in plain_conditions(rule.body)} <= {0, 1, 2}
+            assert {condition.feature for condition in flatten(rule.body)} <= {0, 1, 2}
 
 
 def test_groups_have_at_most_so_many_members() -> None:
@@ -258,7 +258,7 @@ def test_groups_have_at_most_so_many_members() -> None:
     for most in (2, 4):
         learner = RuleEnsembleClassifier(4, teacher=None, max_members=most).fit(X, Y)
         assert max(len(group.members) for group in groups_of(learner)) == most
-        assert all(size_of(rule.body) <= 3 + most for rule in learner.model_.rules)
+        assert all(n_conditions(rule.body) <= 3 + most for rule in learner.model_.rules)
 
 
 @pytest.mark.parametrize(

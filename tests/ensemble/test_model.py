@@ -16,9 +16,9 @@ from tests.ensemble.worlds import hostile_table, random_ensemble
 from polyrule.data import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import DataError, ModelError
+from polyrule.export import export
 from polyrule.model import GroupCondition, NominalCondition, NumericCondition
 from polyrule.model.decisions import KINDS
-from polyrule.model.exports import export
 from polyrule.model.files import dumps, loads
 
 

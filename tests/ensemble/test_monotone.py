@@ -16,12 +16,12 @@ from polyrule import RuleEnsembleClassifier
 from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.binning import Binning
 from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest
+from polyrule.conditions import flatten
 from polyrule.data import Dataset, Table
 from polyrule.ensemble import scorecard
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
 from polyrule.ensemble.weights import Solver
 from polyrule.errors import OptionError
-from polyrule.model.rule import plain_conditions
 from polyrule.utils.compute import Compute
 
 DIRECTIONS = st.sampled_from([(1, 0), (-1, 0), (0, 1), (1, -1), (-1, -1)])
@@ -155,7 +155,7 @@ def test_without_the_limit_they_are_not_and_with_it_the_feature_is_still_used() 
     X, Y = songs(0, 400)
     assert not rises(RuleEnsembleClassifier(8, teacher=None, cv=2).fit(X, Y), 0, 1, 0)
     limited = RuleEnsembleClassifier(8, teacher=None, cv=2, monotone={"x0": "up"}).fit(X, Y)
-    assert any(test.feature == 0 for rule in limited.model_.rules for test in plain_conditions(rule.body))
+    assert any(test.feature == 0 for rule in limited.model_.rules for test in flatten(rule.body))
 
 
 def test_refitting_and_going_on_keep_to_it() -> None:
@@ -170,9 +170,7 @@ def test_refitting_and_going_on_keep_to_it() -> None:
     assert refitted.verify(turned).ok
     free = RuleEnsembleClassifier(4, teacher=None, cv=2).fit(X, Y)
     on = RuleEnsembleClassifier(8, teacher=None, cv=2, monotone={"x0": "up"})
-    hump = [
-        rule for rule in free.model_.rules if len({t.op for t in plain_conditions(rule.body) if t.feature == 0}) < 2
-    ]
+    hump = [rule for rule in free.model_.rules if len({t.op for t in flatten(rule.body) if t.feature == 0}) < 2]
     on.fit(X, Y, start=dataclasses.replace(free.model_, rules=tuple(hump)))
     assert rises(on, 0, 1, 1)
 

@@ -19,10 +19,10 @@ from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.binning import Binning
 from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds
 from polyrule.binning.text import looks_like_text
+from polyrule.conditions import GroupCondition, NominalCondition, NumericCondition, flatten
 from polyrule.data.table import Table
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
-from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition, plain_conditions
 from polyrule.utils.compute import Compute
 
 
@@ -118,9 +118,7 @@ def words(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def operators(model) -> set[str]:
-    return {
-        test.op for rule in model.rules for test in plain_conditions(rule.body) if isinstance(test, NumericCondition)
-    }
+    return {test.op for rule in model.rules for test in flatten(rule.body) if isinstance(test, NumericCondition)}
 
 
 @pytest.mark.parametrize("teacher", ["forest", None])
@@ -137,7 +135,7 @@ def test_a_usual_category_is_not_tested_either() -> None:
     X, Y = words()
     frame = pd.DataFrame({f"w{j}": np.where(X[:, j] > 0, "yes", "no") for j in range(80)}, dtype="category")
     learner = RuleEnsembleClassifier(12, teacher=None).fit(frame, Y)
-    tests = [test for rule in learner.model_.rules for test in plain_conditions(rule.body)]
+    tests = [test for rule in learner.model_.rules for test in flatten(rule.body)]
     assert tests
     assert all(isinstance(test, NominalCondition) for test in tests)
     assert {learner.features_[test.feature].categories[test.value] for test in tests} == {"yes"}
@@ -148,10 +146,10 @@ def test_of_a_common_word_presence_is_tested_too() -> None:
     X[:, 20] = np.random.default_rng(5).random(300) < 0.7
     Y[:, 5] = X[:, 20]
     model = RuleEnsembleClassifier(12, teacher=None).fit(X, Y).model_
-    assert {test.op for rule in model.rules for test in plain_conditions(rule.body) if test.feature == 20} == {">"}
+    assert {test.op for rule in model.rules for test in flatten(rule.body) if test.feature == 20} == {">"}
     frame = pd.DataFrame(X.astype(int).astype(str), dtype="category")
     learner = RuleEnsembleClassifier(12, teacher=None).fit(frame, Y)
-    told = {t.value for rule in learner.model_.rules for t in plain_conditions(rule.body) if t.feature == 20}
+    told = {t.value for rule in learner.model_.rules for t in flatten(rule.body) if t.feature == 20}
     assert {learner.features_[20].categories[value] for value in told} == {"1"}
 
 
@@ -177,7 +175,7 @@ def test_rare_words_join_a_common_one() -> None:
     X[:, 1:5] = rng.random((600, 4)) < 0.01
     Y = np.column_stack([X[:, :5].any(axis=1), X[:, 10]]).astype(int)
     model = RuleEnsembleClassifier(2, teacher=None).fit(X, Y).model_
-    told = {frozenset(test.feature for test in plain_conditions(rule.body)) for rule in model.rules}
+    told = {frozenset(test.feature for test in flatten(rule.body)) for rule in model.rules}
     assert told == {frozenset(range(5)), frozenset([10])}
 
 

@@ -11,13 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from tests.ensemble.worlds import hostile_features, random_ensemble
 
 from polyrule import RuleEnsembleClassifier
+from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data import Dataset, Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.tuning import Evidence, tune
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import NumericCondition
 from polyrule.model.cells import Grid
-from polyrule.model.conditions import with_gaps
 
 KINDS = ("threshold", "per-label", "subset", "expected-f1")
 
@@ -172,7 +172,7 @@ def test_examples_of_weight_zero_count_nowhere(name: str) -> None:
 
 
 def test_few_digits_for_reading() -> None:
-    text = with_gaps(by_hand(), data().X).format(digits=2)
+    text = with_threshold_intervals(by_hand(), data().X).format(digits=2)
     assert "x +1.2" in text
     assert "a > 0.12" in text
     assert "0.123456" in by_hand().format()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from polyrule.conditions import FeatureCondition
 from polyrule.data import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.model import GroupCondition, NominalCondition, NumericCondition
-from polyrule.model.rule import FeatureCondition
 
 HOSTILE = ('"; DROP TABLE data; --', "*/ }", "${x}", "line\nbreak", "ünï, <- x")
 THRESHOLDS = (-1.5, 0.1 + 0.2, 2.0, 1e-7)

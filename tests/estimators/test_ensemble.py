@@ -17,10 +17,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.ensemble.worlds import random_table
 
 from polyrule import Table, datasets
+from polyrule.conditions import NumericCondition, flatten
 from polyrule.data import Feature
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
-from polyrule.model.rule import NumericCondition, plain_conditions
 from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -60,7 +60,7 @@ def test_planted_rules_are_found(fitted) -> None:
     clf, _, _ = fitted
     X, Y = planted(500, seed=1)
     assert f1_score(Y, clf.predict(X), average="micro") > 0.88
-    used = {clf.model_.features[c.feature].name for rule in clf.model_ for c in plain_conditions(rule.body)}
+    used = {clf.model_.features[c.feature].name for rule in clf.model_ for c in flatten(rule.body)}
     assert {"x0", "x1", "x2"} <= used
 
 
@@ -412,14 +412,14 @@ def test_rules_for_a_label_test_its_features_only_and_forbidden_ones_never() -> 
     names = [f"x{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     free = RuleEnsembleClassifier(max_rules=8, cv=2).fit(frame, Y)
-    assert any(c.feature == 0 for rule in free.model_.rules for c in plain_conditions(rule.body))
+    assert any(c.feature == 0 for rule in free.model_.rules for c in flatten(rule.body))
     limits = {"features": {"y0": ["x1", "x3"], "y2": ["x2", "x3"]}, "forbid": ["x5", "x3"]}
     for options in ({}, {"teacher": None, "swaps": 2, "beam_width": 2}):
         clf = RuleEnsembleClassifier(max_rules=8, cv=2, **limits, **options).fit(frame, Y)
         tested = {label: set() for label in range(3)}
         for rule in clf.model_.rules:
             for entry in rule.head:
-                tested[entry.label] |= {names[c.feature] for c in plain_conditions(rule.body)}
+                tested[entry.label] |= {names[c.feature] for c in flatten(rule.body)}
         assert tested[0] <= {"x1"}
         assert tested[2] <= {"x2"}
         assert tested[2]

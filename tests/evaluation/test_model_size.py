@@ -7,10 +7,11 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from polyrule.conditions import LabelCondition, NumericCondition
 from polyrule.data.table import Feature
 from polyrule.evaluation.label_powerset import LabelPowersetClassifier
 from polyrule.evaluation.model_size import model_size
-from polyrule.model.rule import LabelCondition, Literal, NumericCondition, Rule
+from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 
 RNG = np.random.default_rng(2)

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.data.table import Table
 from polyrule.heads import World, search
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 
 Body = tuple[Condition, ...]
 

@@ -8,19 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyrule.conditions import LabelCondition, MissingCondition, NominalCondition, NumericCondition, SetCondition
+from polyrule.conditions.packed import covers, covers_numpy
 from polyrule.data.table import Feature
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.model.bodies import covers, covers_flat
 from polyrule.model.predict import FlatRules, predict_flat, predict_native
-from polyrule.model.rule import (
-    LabelCondition,
-    Literal,
-    MissingCondition,
-    NominalCondition,
-    NumericCondition,
-    Rule,
-    SetCondition,
-)
+from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_ensemble import FlatWeights, scores_flat, scores_native
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.compute import native
@@ -111,7 +104,7 @@ def test_same_sums_to_the_last_bit(seed: int, form: str) -> None:
     flat = FlatWeights.of(random_ensemble(rng, features, labels))
     given_as = FORMS[form](values)
     assert scores_native(flat, given_as).tobytes() == scores_flat(flat, values).tobytes()
-    np.testing.assert_array_equal(covers(flat.bodies, given_as), covers_flat(flat.bodies, values))
+    np.testing.assert_array_equal(covers(flat.bodies, given_as), covers_numpy(flat.bodies, values))
 
 
 def unsorted(matrix: sp.csc_array) -> sp.csc_array:

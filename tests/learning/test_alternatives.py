@@ -11,6 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule import RuleListClassifier, Table
+from polyrule.conditions import (
+    GroupCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    SetCondition,
+    flatten,
+    n_conditions,
+)
+from polyrule.conditions.evaluate import evaluate
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
@@ -18,16 +28,6 @@ from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Alternatives, Costs, Pool, bits_of, counted_as, joined
 from polyrule.learning.composing import Composition
 from polyrule.learning.selection import Pruning
-from polyrule.model.conditions import holds
-from polyrule.model.rule import (
-    GroupCondition,
-    MissingCondition,
-    NominalCondition,
-    NumericCondition,
-    SetCondition,
-    plain_conditions,
-    size_of,
-)
 from polyrule.verification import certify, verify
 
 WORDS = ("jam", "congestion", "queue", "gridlock", "goal", "match", "team", "roadworks", "the", "and")
@@ -106,7 +106,7 @@ def test_groups_are_those_of_the_definition(seed, most, limited):
     allowed = random.random((len(pool), labels)) < 0.8 if limited else None
     costs = Costs(90, 30, 15)
     grower = Alternatives(table, pool.bodies, pool.covers(), gains, 90.0, costs, most, allowed)
-    rows = [np.logical_and.reduce([np.ones(examples, bool), *(holds(c, table) for c in b)]) for b in pool.bodies]
+    rows = [np.logical_and.reduce([np.ones(examples, bool), *(evaluate(c, table) for c in b)]) for b in pool.bodies]
     bits = [bits_of(body[0], table) if body else 0 for body in pool.bodies]
     fits = np.ones((len(pool), labels), bool) if allowed is None else allowed
     singles = np.array([number for number, body in enumerate(pool.bodies) if len(body) == 1])
@@ -158,7 +158,7 @@ def test_covers_of_groups_are_those_of_their_meaning():
     pool = Pool(table)
     pool.add(bodies, parts=False)
     for number, body in enumerate(bodies, start=1):
-        expected = np.logical_and.reduce([holds(condition, table) for condition in body])
+        expected = np.logical_and.reduce([evaluate(condition, table) for condition in body])
         np.testing.assert_array_equal(pool.covers().of(number), expected)
     np.testing.assert_array_equal(pool.covers().all_of([1, 2]), pool.covers().of(1) & pool.covers().of(2))
     assert pool.covers().all_of([]).all()
@@ -204,7 +204,7 @@ def test_rules_that_differ_in_one_condition_become_one(rules, expected):
         said = [
             np.logical_or.reduce(
                 [
-                    np.logical_and.reduce([np.ones(60, bool), *(holds(condition, table) for condition in body)])
+                    np.logical_and.reduce([np.ones(60, bool), *(evaluate(condition, table) for condition in body)])
                     for body, labels in some
                     if label in labels
                 ]
@@ -216,7 +216,7 @@ def test_rules_that_differ_in_one_condition_become_one(rules, expected):
 
 
 def test_groups_hold_no_more_members_than_allowed():
-    assert [size_of(body) for body, _ in joined([((x,), (0,)) for x in (a, b, c, d, e)], 2)] == [2, 2, 1]
+    assert [n_conditions(body) for body, _ in joined([((x,), (0,)) for x in (a, b, c, d, e)], 2)] == [2, 2, 1]
 
 
 @settings(max_examples=60, deadline=None)
@@ -291,7 +291,7 @@ def test_limits_hold_inside_groups():
     ):
         model = fitted(X, Y, **limits)
         for rule in model.rules_:
-            for condition in plain_conditions(rule.body):
+            for condition in flatten(rule.body):
                 word = WORDS[condition.feature]
                 assert word not in limits.get("forbid", ())
                 if any(literal.label == 0 for literal in rule.head):

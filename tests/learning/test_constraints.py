@@ -7,8 +7,8 @@ import pytest
 
 import polyrule
 from polyrule import RuleListClassifier
+from polyrule.conditions import GroupCondition, NumericCondition
 from polyrule.errors import MeasureWarning, OptionError
-from polyrule.model.rule import GroupCondition, NumericCondition
 from polyrule.verification import verify
 
 NAMES = ["age", "income", "height"]

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule import RuleListClassifier
+from polyrule.conditions.evaluate import evaluate
 from polyrule.data import Feature, Table
 from polyrule.learning.readable import LARGEST_SET, LEAST_EXAMPLES, DerivedTable
 from polyrule.measures import get
 from polyrule.model import NominalCondition, NumericCondition, SetCondition
-from polyrule.model.conditions import holds
 
 
 def world(seed: int, categories: int, rows: int) -> tuple[Table, np.ndarray, np.ndarray]:
@@ -73,7 +73,7 @@ def test_translated_conditions_cover_what_was_found(seed, categories, sparse):
             for op in ("<=", ">"):
                 found = NumericCondition(j, op, float(threshold))
                 body = derived.body((found,))
-                assert np.array_equal(holds(body[0], table), holds(found, derived.table))
+                assert np.array_equal(evaluate(body[0], table), evaluate(found, derived.table))
                 size = len(body[0].values) if isinstance(body[0], SetCondition) else 1
                 assert size <= LARGEST_SET
                 assert not isinstance(body[0], SetCondition) or size > 1

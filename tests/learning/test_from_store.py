@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from polyrule import RuleListClassifier, Store, datasets, pack
-from polyrule.model.rule import GroupCondition, SetCondition
+from polyrule.conditions import GroupCondition, SetCondition
 from polyrule.store.coded_table import unpack
 
 

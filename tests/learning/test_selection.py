@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule import RuleListClassifier
+from polyrule.conditions import NominalCondition, NumericCondition
+from polyrule.conditions.evaluate import evaluate
 from polyrule.data.table import Feature, Table, packed_bits
 from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
 from polyrule.learning.selection import Chosen, Selection, cell_gains, gain_line, levels_reached, targets_of
-from polyrule.model.conditions import holds
-from polyrule.model.rule import NominalCondition, NumericCondition
 from polyrule.utils.compute import native
 
 
@@ -248,7 +248,9 @@ def test_covers_are_those_of_the_conditions():
     for _ in range(7):
         tests = [NumericCondition(int(j), "<=", float(random.random())) for j in random.permutation(3)[:2]]
         bodies.add([tuple(tests)])
-    slow = np.array([np.logical_and.reduce([np.ones(143, bool), *(holds(c, table) for c in b)]) for b in bodies.bodies])
+    slow = np.array(
+        [np.logical_and.reduce([np.ones(143, bool), *(evaluate(c, table) for c in b)]) for b in bodies.bodies]
+    )
     covers = bodies.covers()
     np.testing.assert_array_equal([covers.of(b) for b in range(len(covers))], slow)
     np.testing.assert_array_equal([covers.only(np.array([4, 0])).of(b) for b in range(2)], slow[[4, 0]])

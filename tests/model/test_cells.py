@@ -6,10 +6,11 @@ from datetime import date
 import numpy as np
 import pytest
 
+from polyrule.conditions import NumericCondition
+from polyrule.conditions.evaluate import evaluate_column
 from polyrule.data import Feature
 from polyrule.model.cells import Cells, Grid
-from polyrule.model.conditions import holds_in
-from polyrule.model.rule import Literal, NumericCondition, Rule
+from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 
 SIZES = ("small", "medium", "large", "huge", "vast")
@@ -49,7 +50,7 @@ def test_the_value_of_a_cell_lies_in_it_and_is_the_nearest_there(kind):
         (cells,) = Grid(model, np.array([float(start)])).cells.values()
         for cell in range(cells.count):
             value = cells.value(cell) if cell != cells.present else float(start)
-            inside = [bool(holds_in(one, np.array([value]))[0]) for one in conditions]
+            inside = [bool(evaluate_column(one, np.array([value]))[0]) for one in conditions]
             assert inside == [cell <= place for place in range(3)]
             whole = [x for x in range(8) if sum(x > one.threshold for one in conditions) == cell]
             if kind != "numeric" and cell != cells.present:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyrule.conditions import flatten
 from polyrule.data import Feature, Table
 from polyrule.data.dates import day_of
 from polyrule.data.derive.dates import date_features, part_of
@@ -25,7 +26,6 @@ from polyrule.model import (
     Rule,
     RuleList,
 )
-from polyrule.model.rule import plain_conditions
 
 DAYS = np.arange(day_of("2010-12-01"), day_of("2015-02-01"))  # every month and weekday on either side of all thresholds
 FEATURES = (*date_features("on"), Feature("size"))
@@ -81,16 +81,14 @@ def rows_of(features: tuple[Feature, ...], days: np.ndarray, size: np.ndarray) -
 
 
 def thresholds_of(model: Any, j: int) -> set[float]:
-    conditions = [c for rule in model.rules for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)]
+    conditions = [c for rule in model.rules for c in flatten(rule.body) if not isinstance(c, LabelCondition)]
     return {c.threshold for c in conditions if c.feature == j and isinstance(c, NumericCondition)}
 
 
 def brute_force(model: Any, day: float, size: float, label: int, fixed: list[str]) -> tuple[int, int] | None:
     """Features changed and steps of the smallest flip: every day with every size, counted from the definition."""
     features = model.features
-    tested = {
-        c.feature for rule in model.rules for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)
-    }
+    tested = {c.feature for rule in model.rules for c in flatten(rule.body) if not isinstance(c, LabelCondition)}
     sizes = np.array([size, 1.0, 2.0, 3.0])
     days = np.concatenate([[day], DAYS])
     old = rows_of(features, np.array([day]), np.array([size]))[0]

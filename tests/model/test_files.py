@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists
 
+from polyrule.conditions import group_of
 from polyrule.data import Feature
 from polyrule.errors import ModelError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, files
 from polyrule.model.predict import predict
-from polyrule.model.rule import group_of
 
 
 def flags() -> RuleList:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists, slow_predict
 
+from polyrule.conditions import flatten
 from polyrule.data import Feature
 from polyrule.errors import ModelError
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.flips import smallest_flip
-from polyrule.model.rule import plain_conditions
 
 
 def options(model: RuleList, index: int, old: float) -> list[tuple[float, int]]:
@@ -20,7 +20,7 @@ def options(model: RuleList, index: int, old: float) -> list[tuple[float, int]]:
     feature = model.features[index]
     if feature.is_nominal:
         return [(old, 0)] + [(float(v), 1) for v in range(len(feature.categories)) if v != old]
-    asked = [c for rule in model.rules for c in plain_conditions(rule.body) if isinstance(c, NumericCondition)]
+    asked = [c for rule in model.rules for c in flatten(rule.body) if isinstance(c, NumericCondition)]
     tests = {c.threshold for c in asked if c.feature == index}
     points = [*sorted(tests), np.nextafter(max(tests), np.inf)] if tests else [0.0]
     if feature.is_stepped and tests:

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists, slow_predict
 
+from polyrule.conditions import packed
 from polyrule.data import Feature, Table
 from polyrule.errors import DataError, ModelError
-from polyrule.model import Literal, NumericCondition, Rule, RuleList, bodies
+from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model.predict import FlatRules, predict, predict_flat
 
 
@@ -33,7 +34,7 @@ def test_small_blocks_change_nothing(model, seed, sparse):
     table = random_table(model.features, 23, seed, sparse=sparse)
     whole = predict(model, table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bodies, "_CHUNK_CELLS", 9)
+        patch.setattr(packed, "_CHUNK_CELLS", 9)
         pieces = predict_flat(FlatRules.of(model), table.values)
     assert np.array_equal(whole.labels, pieces.labels)
     assert np.array_equal(whole.setter, pieces.setter)

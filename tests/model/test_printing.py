@@ -6,14 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import rule_lists
 
+from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.conditions.text import Names
 from polyrule.data import Feature, Table
 from polyrule.data.results import MissingExtraError
 from polyrule.errors import OptionError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
-from polyrule.model.conditions import with_gaps
 from polyrule.model.model_printing import html_model
 from polyrule.model.parsing import parse_rule
-from polyrule.model.printing import Formatter, Names
+from polyrule.model.printing import Formatter
 from polyrule.model.rule_list import from_text
 
 
@@ -182,10 +183,10 @@ def test_only_what_training_values_tell_is_named_alone():
     assert Formatter(Names(FLAGS, ["loss"])).rule(by_hand, counts=False) == "loss <- laptop > 3, words > 0.5"
     table = Table.from_array([[0, 0, 0], [1, 1, 1], [1, 0, 2]], FLAGS)
     rule = parse_rule("loss <- laptop > 0.2, words > 0.4", FLAGS, ["loss"])
-    model = with_gaps(RuleList((rule,), FLAGS, ("loss",)), table)
+    model = with_threshold_intervals(RuleList((rule,), FLAGS, ("loss",)), table)
     assert [feature.flag for feature in model.features] == [True, False, False]
     assert model.format(counts=False).splitlines()[0] == "1. loss <- laptop, words > 0.4"
-    other = with_gaps(model, Table.from_array([[2.0, 0, 0]], FLAGS), also=True)
+    other = with_threshold_intervals(model, Table.from_array([[2.0, 0, 0]], FLAGS), also=True)
     assert other.format(counts=False).splitlines()[0] == "1. loss <- laptop > 0.2, words > 0.4"
     assert from_text(model, str(model)).rules == model.rules  # with its own threshold, which the text does not show
 

@@ -155,7 +155,7 @@ def test_limits_hold_for_models_rules_measures_and_predictions(fitted, tmp_path)
 def test_predictions_in_pieces_are_the_same(fitted, monkeypatch):
     model, data = fitted
     whole = model.predict(data.X)
-    monkeypatch.setattr("polyrule.model.bodies._PIECE_TESTS", 50)
+    monkeypatch.setattr("polyrule.model.packed._CHUNK_TESTS", 50)
     with polyrule.limits(seconds=60):
         assert (model.predict(data.X) == whole).all()
         assert model.predict(data.X[:0]).shape == (0, whole.shape[1])

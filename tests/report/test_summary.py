@@ -6,12 +6,12 @@ import pytest
 from tests.report.worlds import random_data, random_model
 
 from polyrule import RuleListClassifier
+from polyrule.conditions import flatten
 from polyrule.data import Dataset
 from polyrule.data.examples import fingerprint
 from polyrule.datasets import load
 from polyrule.errors import OptionError
 from polyrule.evaluation import score
-from polyrule.model.rule import plain_conditions
 from polyrule.report import build, summary
 from polyrule.report.comparison import shared_rules
 from polyrule.report.examples import summarise as sample_examples
@@ -43,7 +43,7 @@ def test_scores_are_those_of_the_evaluation(model):
 def test_only_features_that_rules_test_are_carried_and_it_says_so():
     model = random_model(3, rules=2, features=30)
     result = build(model, random_data(model, 20, 1)).summary
-    used = {c.feature for rule in model.rules for c in plain_conditions(rule.body) if hasattr(c, "feature")}
+    used = {c.feature for rule in model.rules for c in flatten(rule.body) if hasattr(c, "feature")}
     dates = {
         model.features[j].column for j in used if model.features[j].source_kind == "date"
     }  # come with all that follows from them

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.ensemble.worlds import random_ensemble
 from tests.model.strategies import random_table, rule_lists
 
+from polyrule.conditions import GroupCondition, LabelCondition, NumericCondition
+from polyrule.conditions.packed import PackedBodies
 from polyrule.data.table import Feature
-from polyrule.model.bodies import FlatBodies
 from polyrule.model.counting import list_counts
-from polyrule.model.rule import GroupCondition, LabelCondition, NumericCondition
 from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
 from polyrule.store import Bins, pack_table
 from polyrule.store.coded_table import unpack
@@ -58,7 +58,7 @@ def test_ensembles(seed: int) -> None:
 
 def test_parts_fill_one_word_after_the_other() -> None:
     body = [GroupCondition(tuple(NumericCondition(0, ">", k + 0.5) for k in range(9)), least) for least in range(1, 9)]
-    flat = FlatBodies.of([body[:least] for least in range(1, 9)] * 2, [Feature("x")])
+    flat = PackedBodies.of([body[:least] for least in range(1, 9)] * 2, [Feature("x")])
     values = np.arange(10.0)
     bodies = CodedBodies.of(flat, (Bins(values, values),))
     assert len(bodies.tables) > 4

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
-from polyrule.measures import Objective
-from polyrule.measures.association import round_average
-from polyrule.model.rule import (
+from polyrule.conditions import (
     Condition,
     GroupCondition,
     LabelCondition,
@@ -21,8 +18,11 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
     SetCondition,
-    size_of,
+    n_conditions,
 )
+from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
+from polyrule.measures import Objective
+from polyrule.measures.association import round_average
 
 Head = tuple[tuple[int, int], ...]
 
@@ -240,8 +240,8 @@ class TwinEngine:
                 found = self.grow(label, value)
                 if found is None:
                     continue
-                rank = found.value, found.tp, -size_of(found.body)
-                if best is None or rank > (best.value, best.tp, -size_of(best.body)):
+                rank = found.value, found.tp, -n_conditions(found.body)
+                if best is None or rank > (best.value, best.tp, -n_conditions(best.body)):
                     best = found
         return best
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from polyrule import Feature
+from polyrule.conditions.text import format_name
+from polyrule.export import export
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
-from polyrule.model.exports import export
 from polyrule.model.parsing import parse_rule
-from polyrule.model.printing import format_name
 from polyrule.utils.names import is_visible, visible
 
 PLAIN = ["größe", "размер", "Δx", "μm", "身長", "naïve café", "σ²", "ω_0", "m²", "日本 語", "حجم"]

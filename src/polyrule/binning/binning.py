@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, AnyTest, BinGroup, BinTest
 from polyrule.binning.thresholds import simplest_between
+from polyrule.conditions import Condition, FeatureCondition, GroupCondition, NominalCondition, NumericCondition
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, NominalCondition, NumericCondition
 from polyrule.utils.arrays import Codes, Floats, Ints
 
 

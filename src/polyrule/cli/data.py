@@ -70,7 +70,7 @@ def _features(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _feature_rows(dataset: Dataset) -> list[list[str]]:
-    from polyrule.model.printing import format_category, format_name, format_number
+    from polyrule.conditions.text import format_category, format_name, format_number
 
     rows = []
     for record in _features(dataset):

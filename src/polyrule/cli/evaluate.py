@@ -169,9 +169,9 @@ def _groups(model: Any, data: str, reading: dict[str, Any], column: str) -> Any:
 
 def _label_table(scores: Any) -> str:
     """Lay out the scores of each label; narrower than the library's own table, so that it fits 80 columns."""
+    from polyrule.conditions.text import format_name
     from polyrule.data.results import text_table
     from polyrule.evaluation.scores import measure_words
-    from polyrule.model.printing import format_name
 
     columns = scores.per_label()
     chosen = ("present", "predicted", "precision", "recall", "f1", "jaccard")

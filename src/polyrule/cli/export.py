@@ -53,8 +53,8 @@ def export(
       polyrule export model.json -o model.js
       polyrule export model.json -o model.onnx
     """
-    from polyrule.model.exports import OPTIONS
-    from polyrule.model.exports import export as export_model
+    from polyrule.export import OPTIONS
+    from polyrule.export import export as export_model
 
     check_place(output, model)
     chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")

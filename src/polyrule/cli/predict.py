@@ -111,7 +111,7 @@ def _objects(stream: Any, names: Sequence[str], beside: Sequence[str]) -> Write:
 
 def _present(stream: Any, names: Sequence[str]) -> Write:
     """The names of the present labels, separated by commas, quoted as rules quote them."""
-    from polyrule.model.printing import format_name
+    from polyrule.conditions.text import format_name
 
     shown = [format_name(name) for name in names]
 

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.binning.text import looks_like_text
+from polyrule.conditions import Condition, NumericCondition, flatten
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.model.rule import Condition, NumericCondition, WeightedRule, plain_conditions
+from polyrule.model.rule import WeightedRule
 from polyrule.utils.arrays import Bools
 from polyrule.utils.compute import ONE_THREAD, Compute
 
@@ -216,7 +217,7 @@ def signs_of(body: Sequence[Condition], direction: Sequence[int]) -> list[int]:
     >>> signs_of((NumericCondition(0, ">", 1.0), NumericCondition(1, ">", 1.0), NumericCondition(0, "<=", 2.0)), [1, 0])
     [1, -1]
     """
-    tests = (test for test in plain_conditions(body) if isinstance(test, NumericCondition) and direction[test.feature])
+    tests = (test for test in flatten(body) if isinstance(test, NumericCondition) and direction[test.feature])
     return [int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests]
 
 

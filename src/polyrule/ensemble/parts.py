@@ -16,13 +16,14 @@ import numpy as np
 
 from polyrule.binning.binning import Binning
 from polyrule.binning.code_tests import meaning
+from polyrule.conditions import flatten
 from polyrule.data.table import Table, row_blocks
 from polyrule.ensemble.building import Builder, Examples, TrainingExamples, covers_of, plain_examples
 from polyrule.ensemble.control import Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.scorecard import to_points
 from polyrule.model.decisions import SET_KINDS
-from polyrule.model.rule import WeightedRule, plain_conditions
+from polyrule.model.rule import WeightedRule
 from polyrule.soft_targets.feature_matrix import FeatureMatrix
 from polyrule.soft_targets.model import SoftLabelModel
 from polyrule.soft_targets.synthetic import nearest_neighbors, synthesize
@@ -140,7 +141,7 @@ class Part:
         if number > 0:  # it only serves to choose penalties and the decision
             growth = options.build.growth if options.text else replace(options.build.growth, max_members=1)
             options = replace(options, build=replace(options.build, spare=0.0, growth=growth))
-        kept = (condition for rule in options.start for condition in plain_conditions(rule.body))
+        kept = (condition for rule in options.start for condition in flatten(rule.body))
         self.binning = Binning.of(given.table, options.max_bins, kept)
         self.teacher: dict[str, float] = {}
         cells = len(given) * given.table.shape[1]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data.examples import examples_of, fingerprint, integer_weights
 from polyrule.data.labels import dense_labels, require_known
 from polyrule.ensemble.control import signs_of
 from polyrule.ensemble.tuning import Evidence, check_decision, choose
 from polyrule.ensemble.weights import penalties_of
 from polyrule.errors import ModelError
-from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
 from polyrule.model.rule import Entry
 from polyrule.soft_targets.stacking import minimize_logistic_loss
@@ -95,7 +95,7 @@ def refit(
         intercepts=tuple(float(number) for number in coefficients[0]),
         info=info | {"ridge": ridge, "weights": stated},
     )
-    return with_gaps(fitted, data.X)
+    return with_threshold_intervals(fitted, data.X)
 
 
 def tune_decision(

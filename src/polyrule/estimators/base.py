@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target, to_table
 from polyrule.data.examples import fingerprint, integer_weights
@@ -32,8 +33,7 @@ from polyrule.learning.constraints import listed_names
 from polyrule.learning.messages import telling, warn_about_model
 from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
-from polyrule.model.bodies import check_table
-from polyrule.model.conditions import with_gaps
+from polyrule.model.packed import check_table
 from polyrule.model.predict import predict as run_rules
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
 from polyrule.scale.device import heeding_memory
@@ -199,7 +199,7 @@ class RuleEstimator(FittedRules):
 
         Returns the model as it is kept: it says where it came from.
         """
-        model, target = with_gaps(model, training.table), training.target
+        model, target = with_threshold_intervals(model, training.table), training.target
         model.info.update(self._provenance(training) | {"stopped": reason} | info)
         fitted = {
             "features_": training.table.features,

@@ -189,7 +189,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         language : {"python", "sql", "javascript", "c", "onnx"}
         **options
-            See `polyrule.model.exports.export`.
+            See `polyrule.export.export`.
         """
         code: str | bytes = self.rules_.export(language, **options)
         return code

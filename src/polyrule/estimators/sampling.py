@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from polyrule.binning.thresholds import short_between
+from polyrule.conditions import FeatureCondition, NumericCondition, map_conditions
+from polyrule.conditions.packed import coverage_weights
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.base import TrainingData
 from polyrule.model import RuleList
-from polyrule.model.bodies import weighed
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import FeatureCondition, NumericCondition, changed_tests
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
 from polyrule.store import Bins, Packed
@@ -92,7 +92,7 @@ def _coverage(examples: Examples, model: RuleEnsemble, bodies: CodedBodies | Non
     table, _, weights = examples
     if bodies is not None:
         return bodies.weights(table.values.T, _unless_all_one(weights))
-    return weighed(model.fired(table.decoded(used_features(model.rules))), weights)
+    return coverage_weights(model.fired(table.decoded(used_features(model.rules))), weights)
 
 
 def _unless_all_one(weights: Ints) -> Ints | None:
@@ -110,7 +110,7 @@ def _out_of_empty_bins(rules: Sequence[Any], table: Table | Packed) -> list[Any]
     """Move the thresholds of rules that were learned from packed data."""
     if not isinstance(table, Packed):
         return list(rules)
-    return [replace(rule, body=changed_tests(rule.body, partial(_between, bins=table.bins))) for rule in rules]
+    return [replace(rule, body=map_conditions(rule.body, partial(_between, bins=table.bins))) for rule in rules]
 
 
 def _between(condition: FeatureCondition, bins: tuple[Bins, ...]) -> FeatureCondition:

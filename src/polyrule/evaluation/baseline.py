@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from polyrule.conditions import Condition
+from polyrule.conditions.packed import PackedBodies, covers
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame, text_table
 from polyrule.data.table import Table
@@ -21,8 +23,6 @@ from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measur
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
 from polyrule.measures import Objective, get
-from polyrule.model.bodies import FlatBodies, covers
-from polyrule.model.rule import Condition
 from polyrule.utils.arrays import Bytes, Floats
 
 #: simple models that need the features, and what heads their column
@@ -240,5 +240,5 @@ def one_rule_per_label(table: Table, truth: Bytes) -> list[tuple[Condition, ...]
 
 
 def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Bytes:
-    labels = covers(FlatBodies.of((body or () for body in bodies), table.features), table.values)
+    labels = covers(PackedBodies.of((body or () for body in bodies), table.features), table.values)
     return np.asarray(labels & [body is not None for body in bodies], dtype=np.uint8)

@@ -262,9 +262,9 @@ def _rules(
     model: Any, X: Any, truth: Bytes, members: Sequence[Bools]
 ) -> tuple[list[list[GroupShare]], list[list[GroupShare]]]:
     """Coverage and precision of each rule in each group; a rule covers where its conditions on features hold."""
-    from polyrule.model.conditions import holds
+    from polyrule.conditions import LabelCondition
+    from polyrule.conditions.evaluate import evaluate
     from polyrule.model.narrowing import fit_to
-    from polyrule.model.rule import LabelCondition
 
     narrowed, table = fit_to(model, X)
     covered, right = [], []
@@ -272,7 +272,7 @@ def _rules(
         mask = np.ones(len(truth), dtype=bool)
         for condition in rule.body:
             if not isinstance(condition, LabelCondition):
-                mask &= holds(condition, table)
+                mask &= evaluate(condition, table)
         cells = [(entry.label, getattr(entry, "value", int(getattr(entry, "weight", 1) > 0))) for entry in rule.head]
         covered.append([GroupShare(int((mask & m).sum()), int(m.sum())) for m in members])
         right.append([_precision(truth[mask & m], cells) for m in members])

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from polyrule.conditions import LabelCondition
+from polyrule.conditions.packed import PackedBodies, covers
 from polyrule.data.dataset import Dataset
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
@@ -19,10 +21,8 @@ from polyrule.estimators.from_model import learner_of
 from polyrule.evaluation.confusion import coded_labels
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
-from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.predict import predict
-from polyrule.model.rule import LabelCondition
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 
@@ -321,7 +321,7 @@ def _covers(model: Any, table: Table) -> Bools:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
     fitted, table = fit_to(model, table)
     tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in fitted.rules)
-    return covers(FlatBodies.of(tests, table.features), table.values).T
+    return covers(PackedBodies.of(tests, table.features), table.values).T
 
 
 def _says(rule: Any) -> set[tuple[int, bool]]:

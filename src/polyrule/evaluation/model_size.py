@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
-from polyrule.model.rule import LabelCondition, size_of
+from polyrule.conditions import LabelCondition, n_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _rules_with_heads(model: Any) -> ModelSize | None:
         return None
     return ModelSize(
         rules=len(heads),
-        conditions=sum(map(size_of, bodies)),
+        conditions=sum(map(n_conditions, bodies)),
         multi_label_rules=sum(len(head) > 1 for head in heads),
         head_literals=sum(len(head) for head in heads),
         label_conditions=sum(isinstance(condition, LabelCondition) for body in bodies for condition in body),

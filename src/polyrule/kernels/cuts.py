@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.data.table import Table
 from polyrule.kernels.state import TrainingState
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.utils.arrays import Bools, Ints
 
 

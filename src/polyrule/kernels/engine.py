@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.conditions import Condition
 from polyrule.errors import OptionError
 from polyrule.measures.ratio import exact_number
-from polyrule.model.rule import Condition
 from polyrule.utils.arrays import Ints
 
 

@@ -22,11 +22,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from polyrule.conditions import Condition, LabelCondition
 from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Batch, Judge, Verdict
 from polyrule.measures import Objective
-from polyrule.model.rule import Condition, LabelCondition
 from polyrule.utils.arrays import Bools
 
 Body = tuple[Condition, ...]

@@ -18,13 +18,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polyrule.conditions import Condition
 from polyrule.heads import HeadResult, LabelCounts, World, best_head
 from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, monotone_bounds, ratio_bounds
 from polyrule.kernels.singles import LiteralValues, lowered
 from polyrule.measures import FastForm, Objective, RatioMeasure, SubsetAccuracy
 from polyrule.measures.definition import weights_by_truth
-from polyrule.model.rule import Condition
 from polyrule.utils.arrays import Bools, Ints
 
 

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.conditions.packed import AT_MOST, CATEGORY, LABEL
 from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN, dense_labels, has_unknown
 from polyrule.data.sparse import stored_cells
@@ -30,13 +32,6 @@ from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.definition import KINDS, LabelCounts, weights_by_truth
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.ratio import exact_number
-from polyrule.model.bodies import AT_MOST, CATEGORY, LABEL
-from polyrule.model.rule import (
-    Condition,
-    LabelCondition,
-    NominalCondition,
-    NumericCondition,
-)
 from polyrule.utils.compute import ONE_THREAD, Compute, native
 
 logger = logging.getLogger(__name__)

@@ -17,9 +17,7 @@ from math import comb
 
 import numpy as np
 
-from polyrule.data.table import Feature, Table, packed_bits, row_blocks, unpacked_bits
-from polyrule.model.conditions import holds, said_shorter
-from polyrule.model.rule import (
+from polyrule.conditions import (
     Condition,
     FeatureCondition,
     GroupCondition,
@@ -28,8 +26,11 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
     SetCondition,
-    plain_conditions,
+    flatten,
 )
+from polyrule.conditions.evaluate import evaluate
+from polyrule.conditions.simplify import simplify_group
+from polyrule.data.table import Feature, Table, packed_bits, row_blocks, unpacked_bits
 from polyrule.utils.arrays import Bools, Floats, Ints, Words
 from polyrule.utils.compute import native
 
@@ -94,7 +95,7 @@ class Pool:
             if isinstance(condition, GroupCondition) and condition.least == 1:
                 mask = np.bitwise_or.reduce([self._masks[self._number(member)] for member in condition.members])
             else:
-                mask = packed_bits(holds(condition, self._table))
+                mask = packed_bits(evaluate(condition, self._table))
             self._masks.append(mask)
             number = self._numbers[condition] = len(self._masks) - 1
         return number
@@ -171,7 +172,7 @@ def counted_as(body: Body, features: Sequence[Feature]) -> int:
     [1, 2, 2, 3]
     """
     size = 0
-    for condition in plain_conditions(body):
+    for condition in flatten(body):
         size += 1
         if isinstance(condition, SetCondition):
             every = len(features[condition.feature].categories)
@@ -282,13 +283,13 @@ class Alternatives:
             for start, group in self._groups(starts[some], members, bits, fits):
                 rest = tuple(self._condition(singles[place]) for place in start.rest)
                 found = tuple(self._condition(singles[place]) for place in group)
-                shorter = said_shorter(GroupCondition(found))
+                shorter = simplify_group(GroupCondition(found))
                 if isinstance(shorter, GroupCondition):
                     yield (*rest, shorter)
 
     def _condition(self, body: int) -> FeatureCondition:
         condition = self.bodies[body][0]
-        assert not isinstance(condition, (GroupCondition, LabelCondition))
+        assert isinstance(condition, FeatureCondition)
         return condition
 
     def _starts(self, singles: Ints) -> list[Start]:
@@ -417,7 +418,7 @@ def _union(one: Body, two: Body, most: int) -> Body | None:
         if some is None:
             return None
         members |= dict.fromkeys(some)
-    union = said_shorter(GroupCondition(tuple(members)))
+    union = simplify_group(GroupCondition(tuple(members)))
     if isinstance(union, GroupCondition) and len(union.members) > most:
         return None
     return tuple(union if condition == mine[0] else condition for condition in one)
@@ -426,4 +427,4 @@ def _union(one: Body, two: Body, most: int) -> Body | None:
 def _alternatives(condition: Condition) -> tuple[FeatureCondition, ...] | None:
     if isinstance(condition, GroupCondition):
         return condition.members if condition.least == 1 else None
-    return None if isinstance(condition, LabelCondition) else (condition,)
+    return (condition,) if isinstance(condition, FeatureCondition) else None

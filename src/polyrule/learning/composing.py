@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import n_conditions
+from polyrule.conditions.evaluate import evaluate
 from polyrule.data.examples import by_content, unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
@@ -40,9 +42,8 @@ from polyrule.learning.selection import (
 from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, Training, note_proof
 from polyrule.measures import Objective, get
 from polyrule.measures.ratio import exact_number
-from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
-from polyrule.model.rule import Literal, Rule, size_of
+from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.soft_targets.regression import blas
 from polyrule.utils.arrays import Bools, Bytes, Ints, Matrix
@@ -343,7 +344,7 @@ class Composition:
         """Which examples a body covers."""
         covered = np.ones(len(self.table), dtype=bool)
         for condition in body:
-            covered &= holds(condition, self.table)
+            covered &= evaluate(condition, self.table)
         return covered
 
     @cached_property
@@ -377,8 +378,8 @@ class Composition:
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False
-                head.append(self.literal(label, mine, size_of(body)))
-                searched[label] += size_of(body)
+                head.append(self.literal(label, mine, n_conditions(body)))
+                searched[label] += n_conditions(body)
             weight = unscaled(int(self.weights[covered & ~ended].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
         unset |= ended[:, None] & ~done

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition, flatten
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
@@ -24,7 +25,7 @@ from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
 from polyrule.learning.separate import Learner, Learning, Reason, Training
 from polyrule.model.predict import predict
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule, plain_conditions
+from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bools, Floats
 from polyrule.utils.messages import did_you_mean
@@ -103,7 +104,7 @@ class Constraints:
         """Which label may stand over which body, shape (bodies, labels)."""
         fits = np.ones((len(bodies), self.allowed.shape[1]), dtype=bool)
         for number, body in enumerate(bodies):
-            for condition in plain_conditions(body):
+            for condition in flatten(body):
                 if not isinstance(condition, LabelCondition):
                     fits[number] &= self.allowed[condition.feature]
         return fits

@@ -28,12 +28,13 @@ import numpy as np
 
 from polyrule.binning.binning import Binning
 from polyrule.binning.text import MIN_WORDS, looks_like_text
+from polyrule.conditions import n_conditions
 from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.learning.body_pool import Body, Covers, joined
 from polyrule.learning.selection import Chosen
-from polyrule.model.rule import Literal, size_of
+from polyrule.model.rule import Literal
 from polyrule.model.rule_list import RuleList
 from polyrule.soft_targets.feature_matrix import FeatureMatrix
 from polyrule.soft_targets.model import RESOLUTION, SoftLabelModel
@@ -364,7 +365,7 @@ class Reviser:
         for body in bodies:
             mine = free & self.covers.of(body)
             free &= ~mine
-            literal = self.composition.literal(label, mine, size_of(self.bodies[body]))
+            literal = self.composition.literal(label, mine, n_conditions(self.bodies[body]))
             right += self._right(literal)
             said += literal.tp + literal.fp
         return right, said

@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 
 from polyrule.binning.thresholds import short_between
-from polyrule.data.table import Feature, Table
-from polyrule.kernels.cuts import midpoint
-from polyrule.model.conditions import chosen, tidy, without_implied_dates
-from polyrule.model.rule import (
+from polyrule.conditions import (
     Condition,
     FeatureCondition,
-    GroupCondition,
-    LabelCondition,
     MissingCondition,
     NumericCondition,
-    changed_tests,
+    map_thresholds,
+    one_of,
+    thresholds,
 )
+from polyrule.conditions.simplify import drop_implied_limits, simplify_body
+from polyrule.data.table import Feature, Table
+from polyrule.kernels.cuts import midpoint
 from polyrule.model.rule_list import RuleList
 from polyrule.store.coded_table import CodedTable
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
@@ -60,7 +60,7 @@ class Derived:
             for code, rank in enumerate(self.ranks)
             if rank >= 0 and (rank > found.threshold if found.op == ">" else rank <= found.threshold)
         ]
-        return chosen(self.owner, values)
+        return one_of(self.owner, values)
 
 
 class DerivedTable:
@@ -105,14 +105,11 @@ class DerivedTable:
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features of the original table, as short as it can be said."""
-        return without_implied_dates(tidy(changed_tests(body, self._translated_test)), self.table.features)
+        return drop_implied_limits(simplify_body(map_thresholds(body, self._translated)), self.table.features)
 
-    def _translated_test(self, condition: FeatureCondition) -> FeatureCondition:
+    def _translated(self, condition: NumericCondition) -> FeatureCondition:
         if condition.feature < self._own:
-            if isinstance(condition, NumericCondition) and isinstance(self.table, CodedTable):
-                return _between_bins(condition, self.table)
-            return condition
-        assert isinstance(condition, NumericCondition)
+            return _between_bins(condition, self.table) if isinstance(self.table, CodedTable) else condition
         return self._derived[condition.feature - self._own].condition(condition)
 
 
@@ -194,15 +191,12 @@ class Shortener:
 
     def condition(self, condition: Condition) -> Condition:
         """Return the condition, or the members of a group, with the shortest thresholds; others stay as they are."""
-        if isinstance(condition, GroupCondition):
-            members = tuple(map(self._shorter, condition.members))
-            distinct = len(set(members)) == len(members)
-            return replace(condition, members=members) if distinct else condition
-        return condition if isinstance(condition, LabelCondition) else self._shorter(condition)
+        limits = list(thresholds((condition,)))
+        if len({self._shorter(limit) for limit in limits}) < len(limits):
+            return condition  # two members of a group would be equal
+        return map_thresholds((condition,), self._shorter)[0]
 
-    def _shorter(self, condition: FeatureCondition) -> FeatureCondition:
-        if not isinstance(condition, NumericCondition):
-            return condition
+    def _shorter(self, condition: NumericCondition) -> NumericCondition:
         key = condition.feature, condition.threshold
         if key not in self._known:
             self._known[key] = self._threshold(*key)

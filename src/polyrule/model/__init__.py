@@ -1,17 +1,16 @@
 """Frozen rules and rule lists: predict, print, explain, edit, store, export."""
 
-from polyrule.model.parsing import parse_rule
-from polyrule.model.rule import (
+from polyrule.conditions import (
     Condition,
     GroupCondition,
     LabelCondition,
-    Literal,
     MissingCondition,
     NominalCondition,
     NumericCondition,
-    Rule,
     SetCondition,
 )
+from polyrule.model.parsing import parse_rule
+from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 
 __all__ = [

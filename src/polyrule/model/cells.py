@@ -17,21 +17,23 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import (
+    Condition,
+    FeatureCondition,
+    NominalCondition,
+    NumericCondition,
+    feature_conditions,
+    group_of,
+    thresholds,
+    ungrouped_conditions,
+)
+from polyrule.conditions.evaluate import evaluate_column
+from polyrule.conditions.text import Names, format_feature, format_value
 from polyrule.data.dates import FIRST_DAY, LAST_DAY, format_date
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
-from polyrule.model.conditions import holds_in, shown_threshold
-from polyrule.model.printing import Formatter, Names, format_feature, format_value
-from polyrule.model.rule import (
-    Condition,
-    FeatureCondition,
-    GroupCondition,
-    LabelCondition,
-    NominalCondition,
-    NumericCondition,
-    plain_conditions,
-)
+from polyrule.model.printing import Formatter
 from polyrule.utils.arrays import Floats, Ints
 
 Domain = dict[int, int]
@@ -105,7 +107,7 @@ class Cells:
 
     def satisfying(self, condition: FeatureCondition) -> int:
         """Mask of the cells in which a condition holds."""
-        bits = np.packbits(holds_in(condition, self._samples), bitorder="little")
+        bits = np.packbits(evaluate_column(condition, self._samples), bitorder="little")
         return int.from_bytes(bits.tobytes(), "little")
 
     def value(self, cell: int) -> float:
@@ -128,7 +130,7 @@ class Cells:
         """Say what a value must satisfy to lie in a cell, and the example's value."""
         body = self._asked(cell, digits)
         name = format_feature(self.feature.name)
-        shown = [shown_threshold(c, digits) for c in body if isinstance(c, NumericCondition)]
+        shown = [limit.rounded(digits) for limit in thresholds(body)]
         asked = Formatter(Names([self.feature]), digits).body(body) if body else f"{name} is known"
         return asked, format_value(self.feature, self.old, digits, shown)
 
@@ -145,7 +147,7 @@ class Cells:
             limits = max(below.between[0], least), math.nextafter(below.threshold, math.inf)
             below = replace(below, between=limits)
         if above is not None and above.between is not None:
-            most = shown_threshold(below, digits) if below is not None else math.inf
+            most = below.rounded(digits) if below is not None else math.inf
             above = replace(above, between=(above.threshold, min(above.between[1], most)))
         return [end for end in (above, below) if end is not None]
 
@@ -200,15 +202,10 @@ class Grid:
         plain: Domain = {}
         members: tuple[tuple[int, int], ...] = ()
         least = 0
-        for condition in body:
-            match condition:
-                case GroupCondition():
-                    members, least = tuple(map(self.test, condition.members)), condition.least
-                case LabelCondition():
-                    pass
-                case _:
-                    owner, mask = self.test(condition)
-                    plain[owner] = plain.get(owner, mask) & mask
+        for owner, mask in map(self.test, ungrouped_conditions(body)):
+            plain[owner] = plain.get(owner, mask) & mask
+        if (group := group_of(body)) is not None:
+            members, least = tuple(map(self.test, group.members)), group.least
         return Asked(plain, members, least)
 
     def cheapest(self, domain: Domain) -> Trial:
@@ -275,13 +272,11 @@ def _ends(model: Any) -> dict[int, tuple[NumericCondition, ...]]:
     """Upper ends of the cells of every feature that some rule tests, ascending."""
     tests: dict[int, dict[float, NumericCondition]] = {}
     for rule in model.rules:
-        for condition in plain_conditions(rule.body):
-            if isinstance(condition, LabelCondition):
-                continue
-            ends = tests.setdefault(condition.feature, {})
-            if isinstance(condition, NumericCondition):
-                # 0.0 and -0.0 are one threshold; so are equal ints and floats.
-                ends.setdefault(condition.threshold + 0.0, replace(condition, op="<="))
+        for condition in feature_conditions(rule.body):
+            tests.setdefault(condition.feature, {})
+        for limit in thresholds(rule.body):
+            # 0.0 and -0.0 are one threshold; so are equal ints and floats.
+            tests[limit.feature].setdefault(limit.threshold + 0.0, replace(limit, op="<="))
     return {j: tuple(ends[threshold] for threshold in sorted(ends)) for j, ends in sorted(tests.items())}
 
 

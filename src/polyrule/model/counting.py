@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data.examples import integer_weights, unscaled
 from polyrule.data.labels import UNKNOWN, require_known
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
-from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import fit_to
 from polyrule.model.predict import fired_weights, predict
 from polyrule.utils.arrays import Bytes, Ints
@@ -105,4 +105,4 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
         for rule in counted.rules
     )
     info = {**rule_list.info, "recounted": data.name}
-    return with_gaps(replace(counted, rules=rules, default_chances=(), info=info), table[weights > 0])
+    return with_threshold_intervals(replace(counted, rules=rules, default_chances=(), info=info), table[weights > 0])

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
+from polyrule.conditions import group_of
+from polyrule.conditions.checks import checks
+from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.conditions.text import format_name
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
-from polyrule.model.checks import checks
-from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import one_example
-from polyrule.model.printing import Formatter, format_name, format_weight
-from polyrule.model.rule import group_of
+from polyrule.model.printing import Formatter, format_weight
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble
@@ -171,7 +172,7 @@ def explain(
     scores = ensemble.scores(table)
     labels = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = expit(ensemble.worth * scores[0])
-    shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
+    shown = ensemble if digits is None else with_threshold_intervals(ensemble, table, also=True)
     words = Formatter(ensemble, digits)
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.conditions.checks import Check, checks
+from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.conditions.text import format_name, format_number
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
-from polyrule.model.checks import Check, checks
-from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
 from polyrule.model.rule import Literal
@@ -44,9 +45,9 @@ class LabelReason:
     @property
     def words(self) -> tuple[str, str, str, str]:
         """The label, its value, who set it, and how often that was right in training."""
-        right = f"{printing.format_number(self.tp)} of {printing.format_number(self.tp + self.fp)}"
+        right = f"{format_number(self.tp)} of {format_number(self.tp + self.fp)}"
         setter = "no rule" if self.rule is None else f"rule {self.rule + 1}"
-        return printing.format_name(self.label), "present" if self.value else "absent", setter, right
+        return format_name(self.label), "present" if self.value else "absent", setter, right
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ def explain(
     """
     rule_list, values = one_example(rule_list, example, row)
     if digits is not None:
-        rule_list = with_gaps(rule_list, Table(values[None, :], rule_list.features), also=True)
+        rule_list = with_threshold_intervals(rule_list, Table(values[None, :], rule_list.features), also=True)
     tests, words = _Tests(rule_list, values), printing.Formatter(rule_list, digits)
     course = follow(rule_list, tests.hold, range(len(rule_list)))
     grounds = {

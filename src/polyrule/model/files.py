@@ -12,12 +12,13 @@ from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
+from polyrule.conditions import group_of
+from polyrule.conditions.vocabulary import Vocabulary
 from polyrule.data import documents
 from polyrule.data.columns import shorten
 from polyrule.data.documents import checksum as _checksum  # noqa: F401 - whoever changes a file seals it with this
 from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.errors import ModelError
-from polyrule.model.rule import group_of
 from polyrule.utils.atomic import atomic_write
 from polyrule.utils.budget import current_limits
 from polyrule.utils.lazy import import_late
@@ -101,7 +102,7 @@ def dumps(model: Any) -> str:
         "info": plain_json(model.info, "info"),
         "labels": list(model.label_names),
         "features": [feature_record(feature) for feature in model.features],
-        **codecs.MODELS[kind].write(model, codecs.Vocabulary(model.features, model.label_names)),
+        **codecs.MODELS[kind].write(model, Vocabulary(model.features, model.label_names)),
     }
     return sealed(document)
 
@@ -140,7 +141,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
         "info": decode_info(members["info"]),
     }
     allowed.check_cells(source, _size(document))
-    names = codecs.Vocabulary(shared["features"], shared["label_names"])
+    names = Vocabulary(shared["features"], shared["label_names"])  # type: ignore[arg-type]
     try:
         model = own.make(**own.values(members, names), **shared)
     except ModelError as error:

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polyrule.conditions.text import format_feature, format_name
 from polyrule.data.results import html_table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.narrowing import one_example
 from polyrule.utils.messages import did_you_mean
@@ -119,16 +119,16 @@ class Flip:
             return html_table([], [], above=[str(self)])
         becomes = "present" if self.becomes else "absent"
         least = "The smallest change" if self.exact else "A change"
-        rows = [[printing.format_feature(c.name), c.old_text, c.requirement] for c in self.changes]
-        start = f"{least} that makes {printing.format_name(self.label)} {becomes}:"
+        rows = [[format_feature(c.name), c.old_text, c.requirement] for c in self.changes]
+        start = f"{least} that makes {format_name(self.label)} {becomes}:"
         return html_table(["feature", "now", "needed"], rows, above=[start])
 
     def __str__(self) -> str:
-        name = printing.format_name(self.label)
+        name = format_name(self.label)
         was, becomes = ("absent", "present") if self.becomes else ("present", "absent")
         if self.changes is None:
             if self.exact:
-                kept = ", ".join(map(printing.format_name, self.fixed))
+                kept = ", ".join(map(format_name, self.fixed))
                 return f"{name} is {was}, whatever the features are{f' (fixed: {kept})' if kept else ''}"
             return f"{name} is {was}; no change that flips it was found in {self.explored} tries"
         parts = [f"{change.requirement} (now {change.old_text})" for change in self.changes]

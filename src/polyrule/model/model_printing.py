@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from polyrule.conditions import thresholds
+from polyrule.conditions.rounding import is_short
+from polyrule.conditions.text import format_name
 from polyrule.data.results import html_table
-from polyrule.model.conditions import is_short, shown_threshold
 from polyrule.model.decisions import chance
-from polyrule.model.printing import (
-    Formatter,
-    format_literal,
-    format_name,
-    format_share,
-    format_weight,
-)
-from polyrule.model.rule import NumericCondition, plain_conditions
+from polyrule.model.printing import Formatter, format_literal, format_share, format_weight
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble
@@ -78,10 +73,8 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
         str(number)
         for number, rule in enumerate(model.rules, start=1)
         if any(
-            not model.features[condition.feature].is_stepped
-            and not is_short(shown_threshold(condition, digits), digits)
-            for condition in plain_conditions(rule.body)
-            if isinstance(condition, NumericCondition)
+            not model.features[condition.feature].is_stepped and not is_short(condition.rounded(digits), digits)
+            for condition in thresholds(rule.body)
         )
     ]
     if not numbers:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.conditions import FeatureCondition, feature_conditions, map_conditions
 from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
 from polyrule.data.derive.columns import derive, source_features
@@ -16,15 +17,12 @@ from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
-from polyrule.model.rule import FeatureCondition, LabelCondition, changed_tests, plain_conditions
 from polyrule.utils.arrays import Floats
 
 
 def used_features(rules: Iterable[Any]) -> list[int]:
     """Positions of the features that some rule tests, ascending; the rules may be of any kind of model."""
-    return sorted(
-        {c.feature for rule in rules for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)}
-    )
+    return sorted({condition.feature for rule in rules for condition in feature_conditions(rule.body)})
 
 
 def names_in_rules(*models: Any) -> list[str]:
@@ -48,10 +46,10 @@ def narrow(model: Any) -> Any:
         return model
     place = {old: new for new, old in enumerate(used)}
 
-    def moved(test: FeatureCondition) -> FeatureCondition:
-        return replace(test, feature=place[test.feature])
+    def moved(condition: FeatureCondition) -> FeatureCondition:
+        return condition.on_feature(place[condition.feature])
 
-    rules = tuple(replace(rule, body=changed_tests(rule.body, moved)) for rule in model.rules)
+    rules = tuple(replace(rule, body=map_conditions(rule.body, moved)) for rule in model.rules)
     return replace(model, rules=rules, features=tuple(model.features[j] for j in used))
 
 

@@ -9,22 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from polyrule.data.dates import day_of
-from polyrule.data.table import Feature
-from polyrule.errors import ModelError
-from polyrule.model.conditions import chosen, fits
-from polyrule.model.printing import is_flag
-from polyrule.model.rule import (
+from polyrule.conditions import (
     Condition,
     FeatureCondition,
     GroupCondition,
     LabelCondition,
-    Literal,
     MissingCondition,
     NominalCondition,
     NumericCondition,
-    Rule,
+    groups_of,
+    is_valid,
+    label_conditions,
+    one_of,
+    ungrouped_conditions,
 )
+from polyrule.conditions.text import is_flag
+from polyrule.data.dates import day_of
+from polyrule.data.table import Feature
+from polyrule.errors import ModelError
+from polyrule.model.rule import Literal, Rule
 from polyrule.utils.budget import current_limits
 from polyrule.utils.messages import did_you_mean
 
@@ -160,7 +163,7 @@ class _Reader:
                 self.fail("a label occurs twice in the head")
             weights[label] = self._number([weight.replace("−", "-")])
         conditions = self._whole_body(body)
-        if any(isinstance(condition, LabelCondition) for condition in conditions):
+        if any(label_conditions(conditions)):
             self.fail("rules whose weights add up test features only, such as 'jam = 1'")
         return weights, conditions
 
@@ -180,7 +183,7 @@ class _Reader:
     def _whole_body(self, tokens: list[str]) -> tuple[Condition, ...]:
         parts = [] if "".join(tokens).strip() in ("", "true") else self._parts(tokens, "body")
         conditions = tuple(condition for part in parts for condition in self._body(part))
-        if sum(isinstance(condition, GroupCondition) for condition in conditions) > 1:
+        if len(groups_of(conditions)) > 1:
             self.fail("a rule has at most one group ('any of', 'at least 2 of')")
         return conditions
 
@@ -294,9 +297,10 @@ class _Reader:
         made = self._conditions(tokens)
         if len(made) > 1:
             self.fail(f"{' '.join(tokens)!r} is two conditions, and a member of a group is one: a limit on one side")
-        if isinstance(made[0], (LabelCondition, GroupCondition)):
+        member = next(ungrouped_conditions(made), None)
+        if member is None:
             self.fail(f"{' '.join(tokens)!r} is no condition on a feature; only these can be members of a group")
-        return made[0]
+        return member
 
     def _flag(self, tokens: list[str]) -> FeatureCondition:
         """Read a member that only says that something is there, or with a sign that it is not."""
@@ -354,7 +358,7 @@ class _Reader:
             self.fail(f"feature {feature.name!r} is {feature.kind}: a set can only be asked of a nominal one")
         names = self._parts(tokens[opening + 1 : -1], "set")
         values = {self._index(feature.categories, self._name(name), "category") for name in names}
-        return chosen(index, sorted(values))
+        return one_of(index, sorted(values))
 
     def _comparison(self, index: int, op: str, right: list[str]) -> list[Condition]:
         feature = self.features[index]
@@ -385,7 +389,7 @@ class _Reader:
             made.append(NumericCondition(index, ">", place + (0.5 if op == ">" else -0.5)))
         if op in ("<=", "<", "=") and (op != "=" or place < last):
             made.append(NumericCondition(index, "<=", place + (-0.5 if op == "<" else 0.5)))
-        if not made or not all(fits(condition, tuple(self.features)) for condition in made):
+        if not made or not is_valid(made, self.features):
             self.fail(f"'{feature.name} {op} {name}' holds for all known values or for none; leave it out")
         return made
 

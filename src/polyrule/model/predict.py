@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.conditions.packed import LABEL, Block, coverage_weights, covers, native_values
 from polyrule.data.table import Table
-from polyrule.model.bodies import LABEL, Block, FlatModel, check_table, covers, native_values, run, weighed
+from polyrule.model.packed import PackedModel, check_table, run
 from polyrule.utils.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.utils.compute import native
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FlatRules(FlatModel):
+class FlatRules(PackedModel):
     """A rule list as plain arrays, the only form that prediction kernels see."""
 
     head_value: Bytes
@@ -154,7 +155,7 @@ def fired_weights(rule_list: RuleList, table: Table, weights: Ints) -> Ints:
     flat = rule_list.flat
     if flat.stop.any() or (flat.bodies.kind == LABEL).any():  # who is tried depends on what came before
         return np.array([weights[rows].sum() for rows in fired_rows(rule_list, table)], dtype=np.int64)
-    return weighed(covers(flat.bodies, table.values), weights)
+    return coverage_weights(covers(flat.bodies, table.values), weights)
 
 
 def predict_flat(flat: FlatRules, values: Any) -> PredictResult:

@@ -11,20 +11,21 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
+from polyrule.conditions import Body, n_conditions
+from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.conditions.packed import covers, native_values
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
-from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
-from polyrule.model.conditions import check_rules, with_gaps
 from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.flips import place_of
-from polyrule.model.grouping import Body
 from polyrule.model.model_printing import ensemble_lines
 from polyrule.model.narrowing import fit_to, used_features
+from polyrule.model.packed import PackedModel, check_table, run
 from polyrule.model.parsing import parse_weighted
 from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
-from polyrule.model.rule import Entry, WeightedRule, size_of
+from polyrule.model.rule import Entry, WeightedRule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.utils import late
 from polyrule.utils.arrays import Bools, Bytes, Floats, Matrix
@@ -141,7 +142,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def statistics(self) -> dict[str, float]:
         """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
         rules = self.rules
-        conditions = sum(size_of(rule.body) for rule in rules)
+        conditions = sum(n_conditions(rule.body) for rule in rules)
         entries = [entry for rule in rules for entry in rule.head]
         multi = sum(rule.is_multi_label for rule in rules)
         count = max(1, len(rules))
@@ -201,7 +202,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
         covers = weights @ model.fired(table)
         rules = tuple(replace(rule, coverage=float(weight)) for rule, weight in zip(self.rules, covers, strict=True))
-        return with_gaps(replace(self, rules=rules), table)
+        return with_threshold_intervals(replace(self, rules=rules), table)
 
     def reweigh(self, index: int, label: int | str, weight: float) -> RuleEnsemble:
         """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
@@ -256,7 +257,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
 
 @dataclass(frozen=True, eq=False)
-class FlatWeights(FlatModel):
+class FlatWeights(PackedModel):
     """An ensemble as plain arrays."""
 
     weight: Floats  # per entry of a head

@@ -8,29 +8,26 @@ from functools import cached_property
 from typing import Any, ClassVar, overload
 from typing import Literal as Choice
 
+from polyrule.conditions import (
+    Body,
+    Condition,
+    LabelCondition,
+    flatten,
+    group_of,
+    label_conditions,
+)
+from polyrule.conditions.groups import split_bodies, with_name
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
-from polyrule.model.conditions import check_rules
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
-from polyrule.model.grouping import Body, changed_rule, split_bodies, with_name
 from polyrule.model.model_printing import list_lines
 from polyrule.model.narrowing import used_features
 from polyrule.model.parsing import parse_constants, parse_rule
-from polyrule.model.printing import as_printed
 from polyrule.model.reasons import ListSearch
-from polyrule.model.rule import (
-    Condition,
-    GroupCondition,
-    LabelCondition,
-    Literal,
-    NumericCondition,
-    Rule,
-    group_of,
-    plain_conditions,
-)
+from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
@@ -119,7 +116,7 @@ class RuleList(RuleModel[Rule]):
     @cached_property
     def label_tests(self) -> tuple[list[LabelCondition], ...]:
         """Conditions on labels, per rule."""
-        return tuple([test for test in rule.body if isinstance(test, LabelCondition)] for rule in self.rules)
+        return tuple(list(label_conditions(rule.body)) for rule in self.rules)
 
     @cached_property
     def writers(self) -> tuple[list[int], ...]:
@@ -158,7 +155,7 @@ class RuleList(RuleModel[Rule]):
         (1, 2.0, 1)
         """
         rules = self.rules
-        conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
+        conditions = [condition for rule in rules for condition in flatten(rule.body)]
         literals = [literal for rule in rules for literal in rule.head]
         multi = sum(rule.is_multi_label for rule in rules)
         count = max(1, len(rules))
@@ -351,11 +348,7 @@ def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:
 
 def _as_read(condition: Condition, features: Sequence[Feature]) -> Any:
     """What tells a condition from others in a text; of a group, its members in their order."""
-    if isinstance(condition, NumericCondition) and features[condition.feature].flag:
-        return as_printed(condition)
-    if not isinstance(condition, GroupCondition):
-        return condition
-    return condition.least, tuple(map(as_printed, condition.members))
+    return condition.as_read(features)
 
 
 def _called(known: Rule, written: Rule) -> Rule:

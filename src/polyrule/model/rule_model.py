@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
+from polyrule.conditions import Body, FeatureCondition, n_conditions
+from polyrule.conditions.groups import joined_bodies, with_member, with_name, without_member
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import read_target, tag_cells, to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
@@ -23,11 +25,9 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
 from polyrule.model.flips import Flip, Search, smallest_flip
-from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
-from polyrule.model.rule import FeatureCondition, size_of
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -253,7 +253,7 @@ class RuleModel(Generic[AnyRule]):
                 "head": words.head(rule),
                 "body": words.conditions(rule),
                 "labels": len(rule.head),
-                "conditions": size_of(rule.body),
+                "conditions": n_conditions(rule.body),
                 **self._record(rule),
             }
             for number, rule in enumerate(rules, start=1)
@@ -312,7 +312,7 @@ class RuleModel(Generic[AnyRule]):
         ----------
         language : {"python", "sql", "javascript", "c", "onnx"}
         **options
-            See `polyrule.model.exports.export`.
+            See `polyrule.export.export`.
         """
         code: str | bytes = late.call("export", self, language, **options)
         return code

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+from polyrule.conditions import canonical_key
 from polyrule.data.labels import UNKNOWN
-from polyrule.model.rule import Rule, in_any_order
+from polyrule.model.rule import Rule
 from polyrule.utils.arrays import Bytes
 
 Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
@@ -15,7 +16,7 @@ Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
 
 def signature(rule: Rule) -> Signature:
     """What a rule says, without its counts and the order of its conditions and members."""
-    return frozenset((literal.label, literal.value) for literal in rule.head), in_any_order(rule.body)
+    return frozenset((literal.label, literal.value) for literal in rule.head), canonical_key(rule.body)
 
 
 def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -34,7 +35,7 @@ def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tu
     """
     same = _pair(list(map(signature, first)), list(map(signature, second)), set(), set())
     left, right = {a for a, _ in same}, {b for _, b in same}
-    mine, others = ([in_any_order(rule.body) for rule in rules] for rules in (first, second))
+    mine, others = ([canonical_key(rule.body) for rule in rules] for rules in (first, second))
     return same, _pair(mine, others, left, right)
 
 

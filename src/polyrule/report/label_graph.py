@@ -15,7 +15,8 @@ from typing import Literal as Choice
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.model.rule import LabelCondition, Rule
+from polyrule.conditions import LabelCondition
+from polyrule.model.rule import Rule
 from polyrule.utils.arrays import Floats
 
 #: edges kept; a list with very large heads would otherwise draw every pair of labels

@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions.page import write_condition
 from polyrule.errors import OptionError
-from polyrule.model.bodies import GROUP, IN, coded
-from polyrule.model.conditions import shown_threshold
-from polyrule.model.printing import format_doubt, parts_0_from_1, rule_text
-from polyrule.model.rule import (
-    Condition,
-    EitherRule,
-    GroupCondition,
-    LabelCondition,
-    Literal,
-    NumericCondition,
-    Rule,
-    WeightedRule,
-)
+from polyrule.model.printing import format_doubt, rule_text
+from polyrule.model.rule import EitherRule, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
@@ -146,7 +136,7 @@ def _rule(model: Any, number: int, runs: Sequence[Tally], slots: Mapping[int, in
     rule = model.rules[number]
     return {
         **(_weighted(rule) if isinstance(rule, WeightedRule) else _set(rule)),
-        "body": [condition_entry(condition, slots) for condition in rule.body],
+        "body": [write_condition(condition, slots, DIGITS) for condition in rule.body],
         "coverage": None if rule.coverage is None else plain(rule.coverage),
         "parts": [on_part(rule, number, result) for result in runs],
         **note_entry(model, rule),
@@ -191,22 +181,3 @@ def on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
         "wrong": int(wrong.sum()),
         "head": [[int(right[said.label]), int(wrong[said.label])] for said in rule.head],
     }
-
-
-def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
-    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
-
-    A threshold that may be shown with fewer digits is followed by that number. A group is
-    [kind, least, members, name, which members part 0 from 1].
-    """
-    if isinstance(condition, GroupCondition):
-        counted = [int(isinstance(one, NumericCondition) and parts_0_from_1(one)) for one in condition.members]
-        members = [condition_entry(member, slots) for member in condition.members]
-        return [GROUP, condition.least, members, condition.name, counted]
-    kind, index, value = coded(condition)
-    if isinstance(condition, LabelCondition):
-        return [kind, int(index), int(value)]
-    if isinstance(condition, NumericCondition):
-        shown = shown_threshold(condition, DIGITS)
-        return [kind, slots[index], float(value), *([shown] if shown != value else [])]
-    return [kind, slots[index], list(value) if kind == IN else int(value)]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import flatten
+from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.errors import OptionError
 from polyrule.evaluation.importance import Importance, Stability, importances, stability
 from polyrule.evaluation.scores import MEASURES
-from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import plain_conditions
 from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
@@ -191,11 +191,9 @@ def _model(
 def _roundable(model: Any, parts: Sequence[Part]) -> Any:
     """Return the model with thresholds that, rounded, still divide all examples of the report as they do."""
     for part in parts:
-        known = any(
-            getattr(c, "between", None) is not None for rule in model.rules for c in plain_conditions(rule.body)
-        )
+        known = any(getattr(c, "between", None) is not None for rule in model.rules for c in flatten(rule.body))
         if known or not part.unseen:  # without training data nobody knows how far a threshold may be moved
-            model = with_gaps(model, part.table, also=known)
+            model = with_threshold_intervals(model, part.table, also=known)
     return model
 
 

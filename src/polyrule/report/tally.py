@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import Condition, GroupCondition, group_of, without_labels
+from polyrule.conditions.evaluate import evaluate
 from polyrule.data.table import Table, packed_bits, unpacked_bits
-from polyrule.model.conditions import holds
-from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bytes, Floats, Ints, Words
@@ -33,7 +33,7 @@ class Covers:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]
         self.every = packed_bits(np.ones(self.rows, dtype=bool))
         self.present, self.absent = packed_bits(truth.T == 1), packed_bits(truth.T == 0)
-        self._asked: dict[FeatureCondition, Words] = {}
+        self._asked: dict[Condition, Words] = {}
         self.decided: dict[Any, Words] = {}  # of labels of an ensemble, by all that decides one
 
     @cached_property
@@ -41,13 +41,13 @@ class Covers:
         """Examples of which at least one label is known."""
         return union(self.present | self.absent)
 
-    def condition(self, condition: InputCondition) -> Words:
+    def condition(self, condition: Condition) -> Words:
         """Return the examples that satisfy a condition on features."""
-        if isinstance(condition, GroupCondition):
-            return self._group(condition)
+        if (group := group_of((condition,))) is not None:
+            return self._group(group)
         kept = self._asked.pop(condition, None)
         if kept is None:
-            kept = packed_bits(holds(condition, self.table))
+            kept = packed_bits(evaluate(condition, self.table))
         self._asked[condition] = kept  # asked last, forgotten last
         if len(self._asked) > MOST_KEPT:
             del self._asked[next(iter(self._asked))]
@@ -65,9 +65,8 @@ class Covers:
     def body(self, body: Sequence[Condition]) -> Words:
         """Return the examples that satisfy all conditions on features; conditions on labels are left out."""
         found = self.every.copy()
-        for condition in body:
-            if not isinstance(condition, LabelCondition):
-                found &= self.condition(condition)
+        for condition in without_labels(body):
+            found &= self.condition(condition)
         return found
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from polyrule.binning.bins import Bins
+from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.data.table import Feature
 from polyrule.kernels.cuts import cut_sides, midpoint
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.scale.coded import Body, Counts, Range
 from polyrule.utils.arrays import Bools, Ints
 

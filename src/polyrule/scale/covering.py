@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.binning.bins import Bins
+from polyrule.conditions.packed import GROUP, LABEL, PackedBodies
 from polyrule.data.table import looked_up
-from polyrule.model.bodies import GROUP, LABEL, FlatBodies
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Array, Bools, Bytes, Ints, Words
 
@@ -42,8 +42,8 @@ class CodedBodies:
     Examples
     --------
     >>> from polyrule.data.table import Feature
-    >>> from polyrule.model.rule import NumericCondition
-    >>> flat = FlatBodies.of([[NumericCondition(0, ">", 1.5)], []], [Feature("x")])
+    >>> from polyrule.conditions import NumericCondition
+    >>> flat = PackedBodies.of([[NumericCondition(0, ">", 1.5)], []], [Feature("x")])
     >>> bodies = CodedBodies.of(flat, (Bins(np.array([1.0, 2.0]), np.array([1.0, 2.0])),))
     >>> [covered.tolist() for covered in bodies.covers(np.array([[0, 1, 2]], dtype=np.uint8))]  # 2: missing
     [[False, True, False], [True, True, True]]
@@ -55,7 +55,7 @@ class CodedBodies:
     tables: tuple[Words, ...]  # of each word, one column after the other
 
     @classmethod
-    def of(cls, flat: FlatBodies, bins: tuple[Bins, ...]) -> CodedBodies:
+    def of(cls, flat: PackedBodies, bins: tuple[Bins, ...]) -> CodedBodies:
         """Make the tables."""
         values = [np.append(bins[column].highs, np.nan) for column in flat.used.tolist()]
         starts = np.cumsum([0, *map(len, values)]).tolist()
@@ -91,7 +91,7 @@ class CodedBodies:
         return np.array([_weight(covered, weights) for covered in self.covers(codes)], dtype=np.int64)
 
 
-def reads_codes(flat: FlatBodies) -> bool:
+def reads_codes(flat: PackedBodies) -> bool:
     """Whether bodies test nothing but features."""
     return not (flat.kind == LABEL).any()
 
@@ -114,7 +114,7 @@ def coded_list_counts(model: RuleList, bodies: CodedBodies, codes: Array, truth:
     return found
 
 
-def _parts(flat: FlatBodies, rule: int) -> Iterator[_Part]:
+def _parts(flat: PackedBodies, rule: int) -> Iterator[_Part]:
     """Yield the parts of a body."""
     plain, test, end = [], int(flat.start[rule]), int(flat.start[rule + 1])
     while test < end:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import Condition, LabelCondition, NominalCondition
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.judge import Verdict, no_condition
 from polyrule.measures import Objective, RatioMeasure
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition
 from polyrule.scale.batches import CountedBatch, equality_batch, numeric_batch
 from polyrule.scale.coded import LABEL_CODES, Body, Counts, Layout, Range, Step, on_host
 from polyrule.scale.counter import Counter

@@ -13,11 +13,11 @@ from functools import cache, partial
 
 import numpy as np
 
+from polyrule.conditions import Condition, NumericCondition
 from polyrule.kernels.cuts import cut_sides, midpoint
 from polyrule.kernels.growth import without_tested
 from polyrule.kernels.judge import Verdict
 from polyrule.measures.definition import KINDS
-from polyrule.model.rule import Condition, NumericCondition
 from polyrule.scale.batches import CountedBatch
 from polyrule.scale.coded import Body, Counts, Range, on_host
 from polyrule.scale.engine import CountedEngine, CountedNode

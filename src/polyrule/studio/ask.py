@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import Condition
+from polyrule.conditions.simplify import simplify_body
 from polyrule.data.table import Table, unpacked_bits
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
 from polyrule.learning.readable import shorten
 from polyrule.measures import Objective, get
-from polyrule.model.conditions import tidy
-from polyrule.model.rule import Condition, Entry, Literal, Rule, WeightedRule
+from polyrule.model.rule import Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.report.tally import count
@@ -113,7 +114,7 @@ def _bodies(bench: Workbench, target: Target) -> Iterator[tuple[Condition, ...]]
             candidate = engine.grow(label=0, value=1)
             if candidate is None:
                 break
-            yield _short(tidy(candidate.body), table)
+            yield _short(simplify_body(candidate.body), table)
             engine.commit(candidate, None, False)
 
 

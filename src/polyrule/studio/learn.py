@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from polyrule.conditions import is_valid, without_labels
 from polyrule.data import Dataset
 from polyrule.data.documents import Node
 from polyrule.errors import PolyruleError
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
-from polyrule.model.conditions import fits
 from polyrule.model.printing import Formatter
-from polyrule.model.rule import LabelCondition
 from polyrule.studio.jobs import Job
 
 #: what the slider between precision and recall offers, from one to the other
@@ -136,4 +135,4 @@ class _Watch:
 
     def _is_plain(self, body: Sequence[Any]) -> bool:
         """Whether a body tests columns of the data, not columns that the learner made for itself."""
-        return all(isinstance(c, LabelCondition) or fits(c, self.train.features) for c in body)
+        return is_valid(without_labels(body), self.train.features)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from polyrule.conditions import canonical_key
+from polyrule.conditions.simplify import simplify_body
 from polyrule.errors import OptionError
-from polyrule.model.conditions import tidy
-from polyrule.model.rule import in_any_order
 from polyrule.studio.steps import Step, apply, read_step, said, words
 
 Note = dict[str, Any]
@@ -157,7 +157,7 @@ def _kept_notes(before: Version, model: Any) -> dict[str, Note]:
 def meaning(rule: Any) -> Any:
     """Return what a rule says apart from points and names of groups, to find it again in another model."""
     head = [(entry.label, getattr(entry, "value", None)) for entry in rule.head]
-    return tuple(head), in_any_order(tidy(rule.body)), getattr(rule, "stop", False)
+    return tuple(head), canonical_key(simplify_body(rule.body)), getattr(rule, "stop", False)
 
 
 def _readable_notes(found: dict[str, Any]) -> dict[str, Note]:

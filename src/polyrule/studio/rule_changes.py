@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.binning.thresholds import short_between
-from polyrule.data.table import unpacked_bits
-from polyrule.model.conditions import said_shorter, tidy
-from polyrule.model.printing import Formatter
-from polyrule.model.rule import (
+from polyrule.conditions import (
     Condition,
     FeatureCondition,
     GroupCondition,
@@ -20,6 +17,9 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
 )
+from polyrule.conditions.simplify import simplify_body, simplify_group
+from polyrule.data.table import unpacked_bits
+from polyrule.model.printing import Formatter
 from polyrule.report.model_summary import signed_rule
 from polyrule.report.tally import Covers
 from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
@@ -51,7 +51,9 @@ def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[
         return Formatter(model).condition(condition)
 
     drop = [tried(body, named(condition)) for body, condition in _shorter(rule.body)]
-    add = [tried(tidy((*rule.body, condition)), named(condition)) for condition in _sharper(bench, model, index)]
+    add = [
+        tried(simplify_body((*rule.body, condition)), named(condition)) for condition in _sharper(bench, model, index)
+    ]
     widen = [tried(body, f"{named(old)} or {named(new)}") for body, old, new in _wider(bench, model, index)]
     best = (sorted(filter(helps, offers), key=merit)[:MOST_SUGGESTED] for offers in (add, widen))
     return {"drop": sorted(drop, key=merit), **dict(zip(("add", "widen"), best, strict=True))}
@@ -69,7 +71,7 @@ def _shorter(body: Body) -> Iterator[tuple[Body, Condition]]:
 def _with(body: Body, at: int, members: tuple[FeatureCondition, ...], old: GroupCondition) -> Body:
     """The body with other members in its group; of one that is left, that one."""
     if len(members) == 1:
-        return tidy((*body[:at], members[0], *body[at + 1 :]))
+        return simplify_body((*body[:at], members[0], *body[at + 1 :]))
     return (*body[:at], replace(old, members=members, least=min(old.least, len(members) - 1)), *body[at + 1 :])
 
 
@@ -107,8 +109,8 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
         name = condition.name if isinstance(condition, GroupCondition) else ""
         for other in _best(bench, gain, beside, beats_all=False)[: MOST_TRIED // len(rule.body)]:
             if other not in members:
-                group = said_shorter(GroupCondition((*members, other), name=name))
-                found.append((tidy((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
+                group = simplify_group(GroupCondition((*members, other), name=name))
+                found.append((simplify_body((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from polyrule.data.labels import dense_labels
 from polyrule.errors import OptionError
-from polyrule.model.exports import export
+from polyrule.export import export
 from polyrule.model.files import dumps
 from polyrule.report import build
 from polyrule.studio.new_rows import predictions_table

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from polyrule.conditions import group_of
+from polyrule.conditions.text import format_name
 from polyrule.data.documents import Node
 from polyrule.errors import OptionError
-from polyrule.model.printing import format_name, rule_text
-from polyrule.model.rule import Rule, WeightedRule, group_of
+from polyrule.model.printing import rule_text
+from polyrule.model.rule import Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 
 Step = dict[str, Any]

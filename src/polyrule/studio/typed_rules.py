@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyrule.binning.thresholds import short_between
+from polyrule.conditions import GroupCondition, NumericCondition
+from polyrule.conditions.text import format_category, format_feature, format_name
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model.printing import format_category, format_feature, format_name
-from polyrule.model.rule import GroupCondition, NumericCondition
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio.steps import Step, apply, said
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions.text import format_category, format_name
 from polyrule.data import Dataset
 from polyrule.data.labels import has_unknown
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
-from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
-from polyrule.model.printing import format_category, format_name
+from polyrule.model.packed import check_table
 from polyrule.report import model_summary, scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part

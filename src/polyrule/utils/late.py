@@ -12,7 +12,7 @@ from polyrule.utils.lazy import import_late
 
 LATE = {
     "by_group": "polyrule.evaluation.groups:by_group",
-    "export": "polyrule.model.exports:export",
+    "export": "polyrule.export:export",
     "plot": "polyrule.report.plots:plot_scorecard",
     "refit": "polyrule.ensemble.refit:refit",
     "report": "polyrule.report:build",

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import NumericCondition, flatten, group_of
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import NumericCondition, group_of, plain_conditions
 from polyrule.utils.arrays import Floats
 from polyrule.verification.result import DATA, Finding
 
@@ -81,7 +81,7 @@ def check_thresholds(model: Any, table: Table) -> Iterator[Finding]:
     exact = is_of_examples(model.info.get("data_fingerprint")) and not model.info.get("edited")
     for number, rule in enumerate(model.rules):
         learned = exact and getattr(rule, "origin", "learned") == "learned"
-        for condition in plain_conditions(rule.body):
+        for condition in flatten(rule.body):
             if not isinstance(condition, NumericCondition) or (condition.between is None and not learned):
                 continue
             feature = model.features[condition.feature]

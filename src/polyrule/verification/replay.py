@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions import LabelCondition
+from polyrule.conditions.evaluate import evaluate as evaluate_condition
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, unscaled
 from polyrule.data.labels import dense_labels
@@ -25,12 +27,11 @@ from polyrule.heads.search import best_head
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import exact_number
-from polyrule.model.bodies import check_table
-from polyrule.model.conditions import holds
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.files import learning_options
+from polyrule.model.packed import check_table
 from polyrule.model.printing import format_literal
-from polyrule.model.rule import LabelCondition, Literal, Rule
+from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bools, Bytes, Ints
 from polyrule.verification.result import Finding
@@ -241,7 +242,7 @@ class ListReplay:
             if isinstance(condition, LabelCondition):
                 covered &= assigned[:, condition.label] == condition.value
             else:
-                covered &= holds(condition, self.table)
+                covered &= evaluate_condition(condition, self.table)
         return covered
 
     def _world(

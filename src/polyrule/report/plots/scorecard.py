@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.conditions.simplify import drop_implied_limits, simplify_body
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.model.conditions import tidy, without_implied_dates
 from polyrule.model.printing import Formatter, format_weight
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
@@ -120,6 +120,6 @@ def _right(literal: Any) -> float:
 
 
 def _body(rule: Any, model: Any) -> str:
-    body = without_implied_dates(tidy(rule.body), model.features)
+    body = drop_implied_limits(simplify_body(rule.body), model.features)
     text = Formatter(model).body(body)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
