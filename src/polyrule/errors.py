@@ -52,12 +52,16 @@ class PolyruleError(Exception):
     ) -> None:
         super().__init__(message)
         self.parameter, self.value, self.allowed = parameter, value, allowed
+        #: Name of the file or data set that the error concerns, if the message does not name it.
+        self.source: str | None = None
 
     def __str__(self) -> str:
         text = super().__str__()
         if self.parameter is not None:
             name = parameter_name(self.parameter)
             text = f"{name}: {text}" if text else f"{name} must be {self.allowed}, got {shown(self.value)}"
+        if self.source is not None:
+            text = f"{self.source}: {text}"
         half = LONGEST_MESSAGE // 2
         return text if len(text) <= LONGEST_MESSAGE else f"{text[:half]} … {text[-half:]}"
 

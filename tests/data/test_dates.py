@@ -143,7 +143,7 @@ def test_ordinal_is_checked():
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": ["basic"]})
     with pytest.raises(OptionError, match="column 'plan' needs at least two different values"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": 3})
-    with pytest.raises(OptionError, match="ordinal must say the values of each column"):
+    with pytest.raises(OptionError, match="ordinal must be a dict of column to values"):
         read(io.BytesIO(text), labels=["red"], ordinal=["plan"])
     with pytest.raises(OptionError, match="ordinal: column 'plan' is named by nominal= too"):
         read(io.BytesIO(text), labels=["red"], ordinal={"plan": PLANS}, nominal="plan")

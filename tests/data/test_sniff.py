@@ -49,7 +49,7 @@ def test_content_wins_over_the_ending(tmp_path):
 
 def test_what_cannot_be_read():
     with pytest.raises(
-        OptionError, match="format must be one of arff, csv, tsv, parquet, jsonl, libsvm, xlsx, not 'xls'"
+        OptionError, match="format must be one of arff, csv, tsv, parquet, jsonl, libsvm, xlsx, got 'xls'"
     ):
         find_format(Source(io.BytesIO(b"")), "xls")
     with pytest.raises(DataError, match="the file is empty"):

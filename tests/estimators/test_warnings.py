@@ -50,6 +50,7 @@ def test_no_rules(tmp_path):
     X, Y = table()
     words = "the list has no rules: none was good enough; a smaller simplicity or min_coverage allows more"
     assert said(lambda: RuleListClassifier(simplicity=1000).fit(X, Y)) == f"ModelWarning: {words}"
+    words = words.replace("simplicity or min_coverage", "--simplicity or --min-coverage")
     assert f"warning: {words}" in train(tmp_path, labelled(X, Y), *LABELS, "--simplicity", "1000")
     late = RuleListClassifier.paper(time_limit=1e-9)
     assert "no rules: the time limit ended learning before the first" in said(lambda: late.fit(np.tile(X, 40), Y))
@@ -87,7 +88,7 @@ def test_identifiers(tmp_path):
     words = "DataWarning: column 'name' has a distinct value in most rows, like an identifier, and is left out; keep"
     assert words in said(lambda: RuleListClassifier().fit(X, Y))
     told = train(tmp_path, labelled(X, Y), *LABELS)
-    assert told.count("like an identifier, and is left out; --keep-columns 'name' keeps it") == 1
+    assert told.count("like an identifier, and is left out; --keep-columns name keeps it") == 1
 
 
 def test_an_identifier_that_no_rule_may_test(tmp_path):
@@ -95,7 +96,7 @@ def test_an_identifier_that_no_rule_may_test(tmp_path):
     X = X.assign(name=[f"n{k}" for k in range(len(X))])
     assert "identifier" not in said(lambda: RuleListClassifier(forbid=["name"]).fit(X, Y))
     assert "identifier" not in train(tmp_path, labelled(X, Y), *LABELS, "--forbid", "name")
-    with pytest.raises(OptionError, match="forbid must hold lists of names"):
+    with pytest.raises(OptionError, match="forbid must be None or a list of feature names"):
         RuleListClassifier(forbid="name").fit(X, Y)
 
 
@@ -120,7 +121,7 @@ def test_tags_with_another_separator(tmp_path):
         told = train(tmp_path, X.assign(mood=[text.replace("/", separator) for text in texts]), "--tags", "mood")
         assert "separator" not in told
     with pytest.raises(
-        DataError, match="if the column lists tags, say tags= instead of labels=, and tag_separator='/'"
+        DataError, match="if the column lists tags, pass tags= instead of labels=, and tag_separator='/'"
     ):
         read(_csv(tmp_path, X.assign(mood=texts)), labels=["mood"])
     lists = tmp_path / "lists.jsonl"

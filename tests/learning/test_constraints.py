@@ -58,10 +58,10 @@ def test_monotone_directions(people):
     ("options", "message"),
     [
         ({"forbid": ["incom"]}, "there is no feature 'incom'"),
-        ({"forbid": "income"}, "lists of names"),
+        ({"forbid": "income"}, "a list of feature names"),
         ({"features": {"poor": []}}, "there is no label 'poor'"),
         ({"monotone": {"age": "sideways"}}, "'up' or 'down'"),
-        ({"features": {"old": ["age"]}, "prune": None, "scope": "full"}, "where a rule sets all labels"),
+        ({"features": {"old": ["age"]}, "prune": None, "scope": "full"}, "if a rule sets all labels"),
         ({"forbid": ["age"], "prune": None, "max_bins": 4}, "need the examples, not their counts"),
     ],
 )

@@ -63,7 +63,7 @@ def check_max_bins(max_bins: int) -> int:
     """Return `max_bins` as an int; raise `OptionError` unless it is a whole number in range."""
     whole = isinstance(max_bins, (int, float, np.integer)) and not isinstance(max_bins, bool)
     if not whole or not 2 <= max_bins <= MAX_BINS or max_bins % 1:
-        raise OptionError(f"max_bins must be a whole number from 2 to {MAX_BINS}, got {max_bins!r}")
+        raise OptionError(parameter="max_bins", value=max_bins, allowed=f"a whole number from 2 to {MAX_BINS}")
     return int(max_bins)
 
 

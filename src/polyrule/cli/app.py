@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import click
 
-from polyrule.cli.command import SETTINGS, Group
+from polyrule.cli.command import RENAMED, SETTINGS, Group
 from polyrule.errors import (
     DataWarning,
     MeasureWarning,
@@ -28,6 +28,7 @@ from polyrule.errors import (
     SlowSearchWarning,
     UnseenCategoryWarning,
 )
+from polyrule.utils.messages import option_names
 from polyrule.utils.names import visible
 from polyrule.utils.version import __version__
 
@@ -111,12 +112,13 @@ class App(Group):
             # A name that the terminal cannot show is better escaped than the end of the program.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
-        try:
-            with _warnings_as_notes():
-                result = super().main(words, name, complete_var, False, **extra)
-            sys.stdout.flush()
-        except BaseException as error:
-            sys.exit(_exit_code(error, debug))
+        with option_names(RENAMED):
+            try:
+                with _warnings_as_notes():
+                    result = super().main(words, name, complete_var, False, **extra)
+                sys.stdout.flush()
+            except BaseException as error:
+                sys.exit(_exit_code(error, debug))
         sys.exit(result if isinstance(result, int) else 0)
 
 

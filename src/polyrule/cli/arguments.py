@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import Option
-from polyrule.cli.output import in_options, note, option_name
+from polyrule.cli.output import note
 from polyrule.errors import DataError, ModelError, OptionError
-from polyrule.utils.messages import did_you_mean
+from polyrule.utils.messages import did_you_mean, parameter_name
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
@@ -207,8 +206,7 @@ def load_data(
             return read(source, features=features, **{**options, "labels": None})
     name, part = benchmark
     for option in sorted(set(options) - {"drop"}):
-        spelled = option_name(option, {"identifier": "id"})
-        raise DataError(f"{text}: {spelled} is for files; the columns of this data set are known")
+        raise DataError(f"{text}: {parameter_name(option)} is for files; the columns of this data set are known")
     with naming(text):
         data = load(name, part, drop=options.get("drop", ()))
         return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
@@ -252,12 +250,11 @@ def _with_known_id(text: str, reading: dict[str, Any], model: Any, source: Any) 
 
 
 @contextlib.contextmanager
-def naming(text: str, identifier: str = "id") -> Iterator[None]:
-    """Let an error name the data, and options in place of the parameters of `polyrule.data.read`.
+def naming(text: str, identifier: str = "identifier") -> Iterator[None]:
+    """Let errors name the data, and the option that gave the column of identifiers.
 
-    Where several files are read, `text` is empty: errors then say themselves which of them they are about.
+    If several files are read, `text` is empty: errors then name the file themselves.
     """
-    from polyrule.data import read
     from polyrule.data.columns import listing
     from polyrule.data.roles import LabelsUnknownError
 
@@ -270,10 +267,11 @@ def naming(text: str, identifier: str = "id") -> Iterator[None]:
             f"as 'mood_*', last:3, @labels.xml), --tags or --label-file (the columns are {listing(error.columns, 8)})"
         ) from error
     except (DataError, OptionError) as error:
-        said = in_options(str(error), inspect.signature(read).parameters, {"identifier": identifier})
-        again = type(error)(said if name in said else f"{name}: {said}")
-        again.__dict__.update(error.__dict__)  # what it knows besides its text
-        raise again from error
+        if error.parameter == "identifier":
+            error.parameter = identifier
+        if name not in str(error):
+            error.source = name
+        raise
 
 
 def open_once(text: str, reading: dict[str, Any], model: Any) -> Any:
@@ -363,7 +361,7 @@ def _load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     try:
         data = load_data(text, {**reading, "labels": list(model.label_names)}, model.features)
     except NoColumnError as error:
-        if error.option != "labels":
+        if error.parameter != "labels":
             raise
         raise DataError(
             f"{text}: the model's labels ({listing(model.label_names)}) are not all columns of it; say where they "

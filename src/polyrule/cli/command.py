@@ -13,6 +13,8 @@ import click
 from polyrule.errors import OptionError
 from polyrule.utils.messages import did_you_mean
 
+#: Parameters whose option has another name.
+RENAMED = {"cv": "inner_folds", "format_": "format", "identifier": "id", "n_jobs": "threads"}
 #: of every command and group
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _OWN = ("config", "dump_config", "help")

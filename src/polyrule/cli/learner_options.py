@@ -6,7 +6,6 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,9 +15,9 @@ import click
 from click.core import ParameterSource
 
 import polyrule
-from polyrule.cli.command import Either, Maybe, Option
-from polyrule.cli.output import option_name, speaking
+from polyrule.cli.command import RENAMED, Either, Maybe, Option
 from polyrule.errors import OptionError
+from polyrule.utils.messages import parameter_name
 
 
 @cache
@@ -61,8 +60,7 @@ _SECTIONS = (
     "Learning, with --learner ensemble",
 )
 
-# Parameters that have another name, or no place, on the command line.
-_RENAMED = {"n_jobs": "threads", "cv": "inner_folds"}
+# Parameters that have no place on the command line.
 _LEFT_OUT = ("callback", "random_state", "verbose", "features", "forbid", "monotone", "keep_columns")
 
 # Where a docstring describes several parameters at once, or speaks of Python objects.
@@ -187,13 +185,13 @@ def make_learner(
     if "random_state" in accepted:
         given["random_state"] = ctx.params["seed"]
     for name in sorted(names - set(_LEFT_OUT)):
-        spelled = _RENAMED.get(name, name)
+        spelled = RENAMED.get(name, name)
         if ctx.get_parameter_source(spelled) in (ParameterSource.DEFAULT, None):
             continue
         if name not in accepted and ctx.params[spelled] == _default(ctx.command, spelled):
             continue  # a configuration file holds the options of all learners
         if name not in accepted:
-            raise OptionError(f"{option_name(name, _RENAMED)} is no option of the learner {learner!r}")
+            raise OptionError(f"{parameter_name(name)} is no option of the learner {learner!r}")
         if name == "n_jobs" and ctx.params[spelled] == 0:
             raise OptionError("--threads must not be 0; -1 takes all processors")
         given[name] = ctx.params[spelled]
@@ -204,11 +202,6 @@ def make_learner(
     if not hasattr(chosen, preset):
         raise OptionError(f"--preset {preset} is for the learner 'list'")
     return getattr(chosen, preset)(**given)
-
-
-def speaking_options() -> AbstractContextManager[None]:
-    """Let errors of the learners name options of the command line."""
-    return speaking(set().union(*available().values()), _RENAMED)
 
 
 def _default(command: click.Command, name: str) -> Any:
@@ -268,7 +261,7 @@ def _help(name: str, kind: str, text: str) -> tuple[str, bool]:
 
 
 def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> Option:
-    spelled = _RENAMED.get(name, name)
+    spelled = RENAMED.get(name, name)
     dashed = spelled.replace("_", "-")
     annotation, default = parameter.annotation, parameter.default
     told, shown = _help(name, kind, text)

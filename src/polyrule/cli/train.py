@@ -31,7 +31,6 @@ from polyrule.cli.learner_options import (
     learner_options,
     limit_options,
     make_learner,
-    speaking_options,
 )
 from polyrule.cli.output import (
     check_place,
@@ -39,12 +38,12 @@ from polyrule.cli.output import (
     fit,
     learning_progress,
     note,
-    option_name,
     plural,
     print_json,
     warn,
 )
 from polyrule.errors import DataError, DataWarning, MeasureWarning, ModelWarning, OptionError
+from polyrule.utils.messages import parameter_name
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -116,7 +115,7 @@ def train(
         given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
         _need_no_examples(data, [name for name, on in given.items() if on])
         for name in sorted(reading_options(reading)):
-            option = option_name(name, {"identifier": "id"})
+            option = parameter_name(name)
             raise OptionError(
                 f"{data}: {option} is for files; pack says what a store holds, and --forbid what to leave out"
             )
@@ -126,7 +125,7 @@ def train(
         with hold_unseen() as warn_of:
             test = None if test_data is None else _test_data(test_data, reading, dataset)
     names = {feature.name for feature in dataset.features}
-    with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
+    with learning_progress(quiet) as callback, warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset, names)
         interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
@@ -136,11 +135,7 @@ def train(
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
         found = dataset.describe(test).findings
         decided = {*forbidden_names(ctx, names), *",".join(ctx.params["keep_columns"]).split(",")}
-        findings = [
-            str(finding).replace("keep_columns=", "--keep-columns ")
-            for finding in found
-            if not finding.names or not decided.issuperset(finding.names)
-        ]
+        findings = [str(finding) for finding in found if not finding.names or not decided.issuperset(finding.names)]
     if certify:
         model = _certified(model, dataset)
     if output is not None:

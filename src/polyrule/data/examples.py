@@ -189,10 +189,6 @@ LARGEST_TOTAL = 2**31 - 1
 GRID = 2**30
 
 
-SMALLEST_TOTAL = 1e-100
-"""Least total weight: products of smaller numbers are 0, and their reciprocals infinite."""
-
-
 def integer_weights(sample_weight: Any, n: int) -> tuple[Ints, Fraction]:
     """Bring weights to a common integer scale: ``weight = integer * scale``.
 
@@ -270,8 +266,6 @@ def _check(sample_weight: Any, n: int) -> Floats:
     with np.errstate(over="ignore"):
         if not np.isfinite(weights.sum()):
             raise DataError("the weights add up to more than a number can be; divide them all by the same constant")
-    if 0 < weights.sum() < SMALLEST_TOTAL:
-        raise DataError(f"the weights add up to less than {SMALLEST_TOTAL:g}; multiply them all by the same constant")
     if n and not weights.any():
         raise DataError("sample_weight is zero for every example; at least one weight must be positive")
     return weights

@@ -11,6 +11,7 @@ import numpy as np
 from polyrule.data.columns import listing
 from polyrule.data.table import Feature, Table
 from polyrule.utils.arrays import Floats
+from polyrule.utils.messages import argument
 
 MIN_ROWS = 20
 """A column with fewer known values is never an identifier."""
@@ -149,12 +150,12 @@ def identifier_messages(features: Sequence[Feature]) -> Iterator[tuple[str, tupl
         if len(names) == 1:
             yield (
                 f"{listing(names)} has a distinct value in most rows, like {what}, and is left out; "
-                f"keep_columns={names[0]!r} keeps it",
+                f"{argument('keep_columns', names[0])} keeps it",
                 tuple(names),
             )
         elif names:
             yield (
                 f"{listing(names)} have distinct values in most rows, like {many}, and are left out; "
-                f"keep_columns={','.join(names)!r} keeps them",
+                f"{argument('keep_columns', ','.join(names))} keeps them",
                 tuple(names),
             )

@@ -33,9 +33,8 @@ from polyrule.utils.messages import did_you_mean
 class NoColumnError(DataError):
     """An option names a column that the data does not have."""
 
-    def __init__(self, message: str, option: str = "") -> None:
-        super().__init__(message)
-        self.option = option
+    def __init__(self, message: str, option: str) -> None:
+        super().__init__(message, parameter=option)
 
 
 class Specs(tuple[Any, ...]):
@@ -79,12 +78,12 @@ def choose_labels(spec: Any, names: Sequence[str], what: str = "labels") -> tupl
         items = sorted(spec, key=lambda item: (isinstance(item, str), item)) if is_set else list(spec)
         positions = [columns.position(item) for item in items]
     else:
-        raise OptionError(f"{what} must be text, a list of names, a pattern or a range, not {shorten(spec)}")
+        raise OptionError(parameter=what, value=spec, allowed="text, a list of names, a pattern or a range")
     if not positions and not (isinstance(spec, (list, tuple)) and not spec):
-        raise DataError(f"{what}: {shorten(spec)} matches no column; the columns are {listing(names)}")
+        raise DataError(f"{shorten(spec)} matches no column; the columns are {listing(names)}", parameter=what)
     if len(set(positions)) != len(positions):
         twice = next(j for j in positions if positions.count(j) > 1)
-        raise DataError(f"{what}: column {names[twice]!r} is named twice")
+        raise DataError(f"column {names[twice]!r} is named twice", parameter=what)
     return positions, parents
 
 
@@ -175,12 +174,12 @@ class _Columns:
             try:
                 pattern = re.compile(item[1:-1])
             except re.error as problem:
-                raise OptionError(f"{self.what}: {item} is not a regular expression ({problem})") from problem
+                raise OptionError(f"{item} is not a regular expression ({problem})", parameter=self.what) from problem
             return self._some([j for j in every if pattern.search(self.names[j])], item)
         if found := re.fullmatch(r"(first|last):(\d{1,9})", item, re.ASCII):
             count = int(found[2])
             if count > len(every):
-                raise DataError(f"{self.what}: {count} columns asked for, but the file has {len(every)}")
+                raise DataError(f"{count} columns asked for, but the file has {len(every)}", parameter=self.what)
             return list(every[:count] if found[1] == "first" else every[len(every) - count :])
         if ".." in item:
             first, last = (self.position(end.strip()) for end in item.split("..", 1))
@@ -189,13 +188,13 @@ class _Columns:
             return self._some([j for j in every if fnmatch.fnmatchcase(self.names[j], item)], item)
         if found := re.fullmatch(r"(\d{1,9}):(\d{1,9})", item, re.ASCII):
             if int(found[2]) > len(every):
-                raise DataError(f"{self.what}: {item} goes past the last of {len(every)} columns")
+                raise DataError(f"{item} goes past the last of {len(every)} columns", parameter=self.what)
             return self._some(list(range(int(found[1]), int(found[2]))), item)
         return [self.position(item)]
 
     def _some(self, positions: list[int], item: str) -> list[int]:
         if not positions:
-            raise DataError(f"{self.what}: {item!r} matches no column; the columns are {listing(self.names)}")
+            raise DataError(f"{item!r} matches no column; the columns are {listing(self.names)}", parameter=self.what)
         return positions
 
     def position(self, item: Any) -> int:
@@ -204,17 +203,15 @@ class _Columns:
             if item in self.index:
                 return self.index[item]
             hint = did_you_mean(item, names)
-            raise NoColumnError(
-                f"{what}: there is no column {shorten(item)}{hint} (the columns are {listing(names)})", what
-            )
+            raise NoColumnError(f"there is no column {shorten(item)}{hint} (the columns are {listing(names)})", what)
         try:
             if isinstance(item, bool):
                 raise TypeError
             position = index(item)
         except TypeError:
-            raise OptionError(f"{what}: {shorten(item)} is neither a column name nor a position") from None
+            raise OptionError(f"{shorten(item)} is neither a column name nor a position", parameter=what) from None
         if not -len(names) <= position < len(names):
-            raise DataError(f"{what}: there is no column {position}; the file has {len(names)} columns")
+            raise DataError(f"there is no column {position}; the file has {len(names)} columns", parameter=what)
         return position % len(names)
 
 

@@ -32,7 +32,7 @@ from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import warn_about_strange_tags, warn_about_tags
 from polyrule.errors import DataError, DataWarning, OptionError
-from polyrule.utils.messages import depth_of_caller, did_you_mean
+from polyrule.utils.messages import argument, depth_of_caller, did_you_mean
 
 
 def read(
@@ -130,7 +130,9 @@ def read(
     """
     if label_file is not None:
         if not (labels is None or is_auto(labels)) or tags is not None:
-            raise OptionError("label_file= cannot be combined with labels= or tags=")
+            raise OptionError(
+                f"{argument('label_file')} cannot be combined with {argument('labels')} or {argument('tags')}"
+            )
         labels = None
     roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)
     delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates, sheet)
@@ -237,7 +239,7 @@ def open_reader(source: Source, format: str | None = None, options: DelimitedOpt
     """Find the format of a source and open it."""
     found = find_format(source, format)
     if options is not None and options.sheet is not None and found != "xlsx":
-        raise OptionError(f"sheet= is for workbooks (.xlsx), and {source.name} is none")
+        raise OptionError(f"{argument('sheet')} is for workbooks (.xlsx), and {source.name} is none")
     own = [] if options is None else [text for text in options.missing if text not in MISSING]
     if own and found not in ("csv", "tsv", "xlsx"):
         # No error: a model remembers the option from its training data, and this file may say itself what is missing.
@@ -346,7 +348,8 @@ def _refuse_other_style(reader: Reader, j: int, cells: Sequence[Any], lines: Seq
         other = other_style([cell], NumberStyle()) if isinstance(cell, str) else None
         if other is not None:
             place = Place(reader.name, reader.columns[j].name, lines, reader.unit)
-            raise place.error(row, f"{other[0]} among other numbers; {other[1]}, or declare it nominal (nominal=)")
+            nominal = f"or declare it nominal ({argument('nominal')})"
+            raise place.error(row, f"{other[0]} among other numbers; {other[1]}, {nominal}")
 
 
 def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset:

@@ -30,7 +30,7 @@ from polyrule.data.sources import Source
 from polyrule.data.table import Feature, as_features
 from polyrule.data.tags import TagCollector, find_separator
 from polyrule.errors import DataError, OptionError
-from polyrule.utils.messages import did_you_mean
+from polyrule.utils.messages import argument, did_you_mean
 
 _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
 
@@ -40,8 +40,9 @@ class LabelsUnknownError(DataError):
 
     def __init__(self, file: str, columns: Sequence[str]) -> None:
         super().__init__(
-            f"{file}: nothing says which columns are labels; give labels= (names, a pattern such as mood_*, last:14, "
-            f"a MULAN XML file, …), or labels=None if there are none (the columns are {listing(columns)})"
+            f"{file}: nothing says which columns are labels; pass {argument('labels')} (names, a pattern such as "
+            "mood_*, last:14, a MULAN XML file, …), or labels=None if there are none (the columns are "
+            f"{listing(columns)})"
         )
         self.file, self.columns = file, tuple(columns)
 
@@ -123,7 +124,8 @@ def _check_overlap(roles: Roles, names: list[str]) -> None:
         for column in sorted(columns_by_name(spec, names)):
             first = option_of.setdefault(column, option)
             if first != option:
-                raise OptionError(f"{option}: column {names[column]!r} is named by {first}= too; name it once")
+                problem = f"column {names[column]!r} is named by {argument(first)} too; name it once"
+                raise OptionError(problem, parameter=option)
 
 
 def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
@@ -131,7 +133,7 @@ def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
         return None
     positions = choose_columns([spec] if isinstance(spec, (str, Integral)) else spec, names, option)
     if len(positions) != 1:
-        raise OptionError(f"{option} must name one column, not {len(positions)}")
+        raise OptionError(parameter=option, value=spec, allowed=f"the name of one column, not of {len(positions)}")
     return positions[0]
 
 
@@ -160,7 +162,8 @@ def _vocabulary(labels: Any) -> list[str]:
         found = [name.strip() for name in names]
         check_distinct(found, "label")
         return found
-    raise OptionError("where rows list their labels, labels= gives the names there may be; or leave it out")
+    labels_are = f"{argument('labels')} gives the names there may be; or leave it out"
+    raise OptionError(f"where rows list their labels, {labels_are}")
 
 
 def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> tuple[list[int], dict[str, str]]:
@@ -195,7 +198,7 @@ def _meka(reader: Reader, names: list[str]) -> list[int]:
     if reader.hints.filtered_after_meka:
         raise DataError(
             f"{reader.name}: the relation name says -C {count}, but a Weka filter was applied afterwards, so the "
-            "labels may have moved; pass labels="
+            f"labels may have moved; pass {argument('labels')}"
         )
     if count == 0 or abs(count) > len(names):
         raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
@@ -224,17 +227,19 @@ def _encoders(
     }
 
 
-def _ordinal(given: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[int, tuple[str, ...]]:
+def _ordinal(given: Any, names: list[str]) -> dict[int, tuple[str, ...]]:
     """Positions of columns whose values ascend in a given order."""
     if given is not None and not isinstance(given, Mapping):
-        raise OptionError("ordinal must say the values of each column, lowest first, as in {'plan': ['basic', 'plus']}")
+        allowed = "a dict of column to values, lowest first, as in {'plan': ['basic', 'plus']}"
+        raise OptionError(parameter="ordinal", value=given, allowed=allowed)
     found = {}
     for name, values in (given or {}).items():
         if name not in names:
-            raise OptionError(f"ordinal: there is no column {name!r}{did_you_mean(str(name), names)}")
+            raise OptionError(f"there is no column {name!r}{did_you_mean(str(name), names)}", parameter="ordinal")
         ascending = () if isinstance(values, str) or not isinstance(values, Iterable) else tuple(map(str, values))
         if len(set(ascending)) < max(2, len(ascending)):
-            raise OptionError(f"ordinal: column {name!r} needs at least two different values, lowest first")
+            problem = f"column {name!r} needs at least two different values, lowest first"
+            raise OptionError(problem, parameter="ordinal")
         found[names.index(name)] = ascending
     return found
 
@@ -250,15 +255,16 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date:
         return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
     if column.kind == "mixed":
         raise DataError(
-            f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it (drop=) or declare "
-            "it nominal (nominal=)"
+            f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it "
+            f"({argument('drop')}) or declare it nominal ({argument('nominal')})"
         )
     what = {"string": "free text", "nested": "times of day, spans of time or nested values"}.get(
         column.kind, f"{column.kind} values"
     )
     raise DataError(
-        f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it (drop=), "
-        "make it the row identifier (identifier=) or declare it nominal (nominal=)"
+        f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it "
+        f"({argument('drop')}), make it the row identifier ({argument('identifier')}) or declare it nominal "
+        f"({argument('nominal')})"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from polyrule.data.sources import Source
 from polyrule.errors import DataError, OptionError
+from polyrule.utils.messages import argument
 
 Format = Literal["arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx"]
 
@@ -57,7 +58,7 @@ def find_format(source: Source, given: str | None = None) -> Format:
     known = get_args(Format)
     if given is not None:
         if given not in known:
-            raise OptionError(f"format must be one of {', '.join(known)}, not {given!r}")
+            raise OptionError(parameter="format", value=given, allowed=f"one of {', '.join(known)}")
         return given  # type: ignore[return-value]
     head = source.head()
     if head.startswith(b"\xd0\xcf\x11\xe0"):
@@ -91,7 +92,9 @@ def _guess(source: Source) -> Format:
     if not lines:
         raise DataError(f"{source.name}: the file is empty")
     if b"\x00" in lines[0]:
-        raise DataError(f"{source.name}: this is binary data of no known format; pass format= if you know it")
+        raise DataError(
+            f"{source.name}: this is binary data of no known format; pass {argument('format')} if you know it"
+        )
     data = lines[1:6] if _XC_HEADER.fullmatch(lines[0]) and len(lines) > 1 else lines[:5]
     if b":" in b"".join(data) and all(_LIBSVM.fullmatch(_whole_words(line)) for line in data):
         return "libsvm"

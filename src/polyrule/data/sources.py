@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from polyrule.errors import DataError, LimitError
 from polyrule.utils.budget import Budget
+from polyrule.utils.messages import argument
 
 BLOCK_BYTES = 1 << 20
 
@@ -295,7 +296,9 @@ class _Utf8:
         except UnicodeError as problem:
             if self._given is not None or self._beyond_ascii:
                 what = f"not valid {self._given}" if self._given else "neither UTF-8 nor one other encoding throughout"
-                raise DataError(f"{self._name}: the text is {what}; pass encoding= to say what it is") from problem
+                raise DataError(
+                    f"{self._name}: the text is {what}; pass {argument('encoding')} to say what it is"
+                ) from problem
             self._given = "windows-1252"
             self._decoder = codecs.getincrementaldecoder("cp1252")("strict")
             pending = state[0] if isinstance(state[0], bytes) else b""

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from polyrule.data.columns import counted, shorten
 from polyrule.data.formats.encoders import Place
 from polyrule.errors import DataError, DataWarning, OptionError
-from polyrule.utils.messages import depth_of_caller
+from polyrule.utils.messages import argument, depth_of_caller
 
 LARGEST_DENSE_LABELS = 50_000_000
 """Label matrices with more cells than this are sparse."""
@@ -81,7 +81,7 @@ def warn_about_tags(names: Sequence[str], used: str, source: str, column: str) -
         example = next(name for name in names if separator in name)
         warnings.warn(
             f"{source}: labels from column {column!r} such as {shorten(example)} look like several tags; if they are, "
-            f"say tag_separator={separator!r} (--tag-separator {separator!r})",
+            f"pass {argument('tag_separator', separator)}",
             DataWarning,
             stacklevel=depth_of_caller(),
         )
@@ -109,7 +109,7 @@ class TagCollector:
         self, separator: str = "|", known: Sequence[str] | None = None, strange: Counter[str] | None = None
     ) -> None:
         if not separator:
-            raise OptionError("tag_separator must be at least one character")
+            raise OptionError(parameter="tag_separator", value=separator, allowed="at least one character")
         self.separator = separator
         self._known = None if known is None else tuple(known)
         self.strange = strange

@@ -22,6 +22,7 @@ from polyrule.model.decisions import (
     seen_label_sets,
 )
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints, Matrix
+from polyrule.utils.messages import argument, parameter_name
 
 _GRID = np.round(logit(np.arange(5, 81) / 100), 9)  # rounded: last digits differ between versions of SciPy
 _LARGEST_TUNED = 2_000_000  # examples times label sets; of more examples only some are used
@@ -124,14 +125,14 @@ def choose(
 def check_decision(decision: str, optimize: str, monotone: Any) -> None:
     """Refuse what is no decision or no measure, and decisions that do not follow the sums where these are monotone."""
     if decision != "auto" and decision not in KINDS:
-        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {decision!r}")
+        raise OptionError(parameter="decision", value=decision, allowed=f"'auto' or one of {', '.join(KINDS)}")
     if monotone and decision in SET_KINDS:
         raise OptionError(
-            f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
-            "with monotone, take 'auto', 'threshold' or 'per-label'"
+            f"{argument('decision', decision)} chooses whole label sets, so that a label may go as the sum of another "
+            f"rises; with {parameter_name('monotone')}, take 'auto', 'threshold' or 'per-label'"
         )
     if optimize not in list(MEASURES):
-        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
+        raise OptionError(parameter="optimize", value=optimize, allowed=f"one of {', '.join(MEASURES)}")
 
 
 def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKind:

@@ -42,9 +42,13 @@ from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
 from polyrule.utils.arrays import Bools, Floats
 from polyrule.utils.compute import Compute, native, warn_if_slow
+from polyrule.utils.messages import argument, literal, parameter_name
 from polyrule.utils.version import __version__
 
 logger = logging.getLogger(__name__)
+
+SMALLEST_TOTAL = Fraction(1, 10**100)
+"""Least total weight of examples: products of smaller numbers are 0, and their reciprocals infinite."""
 
 # Parameters that say how learning is watched, not what is learned.
 _NOT_STORED = ("callback", "verbose")
@@ -86,7 +90,8 @@ class RuleEstimator(FittedRules):
         """Refuse parameters that make no sense."""
         check_parameters(self.get_params(deep=False), **self._allowed)
         if self.kernels == "native" and native is None:
-            raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
+            needs = "needs the compiled kernels, which are not built here"
+            raise OptionError(f"{argument('kernels', 'native')} {needs}; use {literal(None)}")
 
     def _on_device(self) -> AbstractContextManager[None]:
         """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
@@ -169,6 +174,9 @@ class RuleEstimator(FittedRules):
         if truth.shape[0] != len(raw):
             raise DataError(f"X has {len(raw)} examples but y has {truth.shape[0]}: inconsistent numbers of samples")
         weights, scale = integer_weights(sample_weight, len(raw))
+        if int(weights.sum()) * scale < SMALLEST_TOTAL:
+            problem = f"the weights add up to less than {float(SMALLEST_TOTAL):g}"
+            raise DataError(f"{problem}; multiply them all by the same constant")
         kept: Any = weights > 0
         if kept.all():
             kept = None
@@ -258,11 +266,13 @@ class RuleEstimator(FittedRules):
         if start is None:
             return None
         if not isinstance(start, self._holds):
-            raise OptionError(f"start must be a {self._holds.__name__}, not {type(start).__name__}")
+            kind = type(start).__name__
+            raise OptionError(f"{parameter_name('start')} must be a {self._holds.__name__}, not {kind}")
         table: Any = training.table
         check_table(start, table)
         if start.label_names != training.label_names:
-            raise ModelError("start has other labels than the data; go on with the same ones, in the same order")
+            other = "other labels than the data; go on with the same ones, in the same order"
+            raise ModelError(f"{parameter_name('start')} has {other}")
         return start
 
     def _threads(self) -> int:
@@ -445,9 +455,11 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
     table = training.table
     if isinstance(table, Packed):
         if counting.max_bins is not None:
-            raise OptionError("max_bins is chosen when data is packed; leave it out to fit a store")
+            chosen = "is chosen when data is packed; leave it out to fit a store"
+            raise OptionError(f"{parameter_name('max_bins')} {chosen}")
         if counting.refine and isinstance(table, Store) and not table.has_values:
-            raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
+            keep = argument("keep_values", True)
+            raise OptionError(f"{argument('refine', True)} needs the original values; pack the data with {keep}")
         return training
     if counting.max_bins is None:
         if counting is not NOTHING_COUNTED:

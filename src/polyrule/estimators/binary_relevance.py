@@ -12,6 +12,7 @@ from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.scale.counting import Counting
+from polyrule.utils.messages import parameter_name
 
 
 class BinaryRelevanceRuleClassifier(RuleClassifier):
@@ -80,7 +81,8 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
     ) -> tuple[RuleList, Reason]:
         if start is not None:
-            raise OptionError("start is for one list over all labels; leave it out, or use RuleListClassifier")
+            advice = "leave it out, or use RuleListClassifier"
+            raise OptionError(f"{parameter_name('start')} is for one list over all labels; {advice}")
         growing = GrowOptions(self.beam_width, False, plain(self.min_coverage), self.max_conditions)
         separating = SeparateOptions(
             remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=plain(self.time_limit)

@@ -36,12 +36,14 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.scale.gpu_slopes import kernels_of
 from polyrule.utils.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.utils.compute import Compute
+from polyrule.utils.messages import argument, parameter_name
 
 logger = logging.getLogger(__name__)
 
 # More examples than these need no teacher: thirty rules cannot chase the noise of so many.
 _MOST_TAUGHT = 200_000
 _POINTS = 10
+_SPLITS = "a number of folds, a splitter, or pairs of row numbers"
 _TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
 _SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
 
@@ -226,11 +228,11 @@ class RuleEnsembleClassifier(RuleEstimator):
     def _check(self) -> None:
         super()._check()
         if isinstance(self.cv, (str, bytes, bool, float)) or self.cv is None:
-            raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, got {self.cv!r}")
+            raise OptionError(parameter="cv", value=self.cv, allowed=_SPLITS)
         if isinstance(self.cv, (int, np.integer)):
             whole(0).check("cv", self.cv)
             if self.cv == 1:
-                raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
+                raise OptionError(parameter="cv", value=1, allowed="0, which holds nothing out, or at least 2 folds")
         check_decision(self.decision, self.optimize, self.monotone)
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
@@ -238,7 +240,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         most, some = self._sample_size(training), training
         if most is not None:
             if not isinstance(self.cv, (int, np.integer)):
-                raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
+                advice = f"pass a number of folds, or {argument('max_samples', None)}"
+                raise OptionError(f"rules are learned from a sample; {advice}", parameter="cv")
             some = sampled(training, most, self._threads())
         if len(training.table) > _MOST_TAUGHT:
             options = dataclasses.replace(options, taught=False)
@@ -248,7 +251,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         assert isinstance(table, Table)
         if start is not None:
             if start.unit != 1:
-                raise OptionError("start must not be a scorecard: its points are no weights")
+                raise OptionError("a scorecard cannot be gone on from: its points are no weights", parameter="start")
             options = dataclasses.replace(options, start=start.rules)
         told: dict[str, str] = {}
         forbid = listed(self.forbid)
@@ -313,8 +316,9 @@ def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
     for number, rule in enumerate(start, start=1):
         if len(set(signs_of(rule.body, direction.tolist()))) > 1:
             raise OptionError(
-                f"start: what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "
-                "remove the rule, or the feature from monotone"
+                f"what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "
+                f"remove the rule, or the feature from {parameter_name('monotone')}",
+                parameter="start",
             )
     return direction
 
@@ -365,5 +369,5 @@ def _folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
         for number, (_, test) in enumerate(splits):
             fold[np.asarray(test)] = number
     except (TypeError, ValueError, IndexError) as error:
-        raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
+        raise OptionError(f"the value is not {_SPLITS}: {error}", parameter="cv") from error
     return fold if kept is None else np.asarray(fold[kept])

@@ -29,6 +29,7 @@ from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
 from polyrule.scale.counting import Counting
+from polyrule.utils.messages import argument, parameter_name
 
 
 class RuleListClassifier(RuleClassifier):
@@ -258,18 +259,22 @@ class RuleListClassifier(RuleClassifier):
     def _check(self) -> None:
         super()._check()
         if self.heads == "single" and self.max_head_size not in (None, 1):
-            raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
+            raise OptionError(
+                f"{parameter_name('max_head_size')} contradicts {argument('heads', 'single')}; leave it out or pass "
+                f"{argument('heads', 'multi')}"
+            )
         if self.prune is None:
             if self.min_precision:
-                raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
+                raise _for_chosen("min_precision")
             if plain(self.alternatives) is True:
-                raise OptionError("alternatives are for lists whose rules are chosen; leave it out or give prune='f1'")
+                raise _for_chosen("alternatives")
         else:
             for name in _GROWN_ONLY:
                 value, default = plain(getattr(self, name)), _default(name)
                 as_usual = value is default or (isinstance(value, (str, float)) and value == default)
                 if not as_usual and not (default is None and value is False):
-                    raise OptionError(f"{name} is for lists as they are grown; leave it out or give prune=None")
+                    advice = f"leave it out or pass {argument('prune', None)}"
+                    raise OptionError(f"{parameter_name(name)} is for lists as they are grown; {advice}")
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -291,7 +296,11 @@ class RuleListClassifier(RuleClassifier):
         table = training.table
         if self._limited or start is not None:
             if not isinstance(table, Table):
-                raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
+                names = ", ".join(map(parameter_name, ("features", "forbid", "monotone")))
+                counts = parameter_name("max_bins")
+                raise OptionError(
+                    f"{names} and {parameter_name('start')} need the examples, not their counts ({counts})"
+                )
             limits = self._limits(training)
             model, reason = grow_restricted(learner, training, self.heads, limits, start, self._told())
         else:
@@ -378,6 +387,11 @@ _GROWN_ONLY = (
     "stop_threshold",
     "keep_covered",
 )
+
+
+def _for_chosen(name: str) -> OptionError:
+    advice = f"leave it out or pass {argument('prune', 'f1')}"
+    return OptionError(f"{parameter_name(name)} is for lists whose rules are chosen; {advice}")
 
 
 def _default(name: str) -> Any:

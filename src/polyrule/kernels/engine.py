@@ -44,7 +44,8 @@ class GrowOptions:
         except ValueError:
             fine = False
         if not fine:
-            raise OptionError(f"min_coverage must be a finite number of at least 0, got {self.min_coverage}")
+            allowed = "a finite number of at least 0"
+            raise OptionError(parameter="min_coverage", value=self.min_coverage, allowed=allowed)
 
     @property
     def least_weight(self) -> int:

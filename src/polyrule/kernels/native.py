@@ -33,6 +33,7 @@ from polyrule.measures.definition import KINDS, LabelCounts, weights_by_truth
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.ratio import exact_number
 from polyrule.utils.compute import ONE_THREAD, Compute, native
+from polyrule.utils.messages import argument, literal
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +93,9 @@ class NativeEngine:
             dense = dense_labels(truth)
             truth, known = dense == 1, np.ascontiguousarray(dense < UNKNOWN, dtype=np.uint8)
         if native is None or form is None:
-            raise OptionError(f"the compiled kernels cannot optimise {objective} here; use kernels='reference'")
+            raise OptionError(
+                f"the compiled kernels cannot optimise {objective} here; use {argument('kernels', 'reference')}"
+            )
         self.objective = objective
         self.options = options
         self.deadline: float | None = None
@@ -348,16 +351,19 @@ def make_engine(
     """
     kernels, threads = compute.kernels, compute.threads
     if kernels is not None and kernels not in KERNELS:
-        raise OptionError(f"kernels must be None or one of {', '.join(KERNELS)}, got {kernels!r}")
+        allowed = f"{literal(None)} or one of {', '.join(KERNELS)}"
+        raise OptionError(parameter="kernels", value=kernels, allowed=allowed)
     if kernels == "native" and native is None:
-        raise OptionError("kernels='native' was asked for, but the compiled kernels are not installed or switched off")
+        missing = "needs the compiled kernels, which are not installed or switched off"
+        raise OptionError(f"{argument('kernels', 'native')} {missing}")
     unknown_subset = False
     if has_unknown(truth):
         _check_unknown(objective)
         # where an example may be right without a TP or TN, the compiled search for subset accuracy is not exact
         unknown_subset = isinstance(objective.measure, SubsetAccuracy)
         if kernels == "native" and unknown_subset:
-            raise OptionError("kernels='native' cannot learn subset accuracy from unknown labels; leave it out")
+            native_only = argument("kernels", "native")
+            raise OptionError(f"{native_only} cannot learn subset accuracy from unknown labels; leave it out")
     if kernels == "reference" or unknown_subset:
         return ReferenceEngine(table, truth, weights, objective, options)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
@@ -371,5 +377,6 @@ def _check_unknown(objective: Objective) -> None:
     """Refuse what no search is exact for when examples count different numbers of labels."""
     subset = isinstance(objective.measure, SubsetAccuracy)
     if (objective.averaging == "example" and not subset) or (subset and objective.scope != "head"):
-        what = f"subset accuracy with scope={objective.scope!r}" if subset else "averaging='example'"
+        example = argument("averaging", "example")
+        what = f"subset accuracy with {argument('scope', objective.scope)}" if subset else example
         raise OptionError(f"{what} needs every label to be known; fill in Y or choose another measure")

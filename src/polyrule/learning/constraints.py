@@ -28,7 +28,7 @@ from polyrule.model.predict import predict
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bools, Floats
-from polyrule.utils.messages import did_you_mean
+from polyrule.utils.messages import did_you_mean, parameter_name, shown
 
 _DIRECTIONS = {"up": ">", 1: ">", "down": "<=", -1: "<="}
 
@@ -59,7 +59,7 @@ class Constraints:
         """Read what the user gave by names."""
         for option, given in (("features", features), ("monotone", monotone)):
             if given and not isinstance(given, Mapping):
-                raise OptionError(f"{option} must be a dict with names as keys, got {given!r}")
+                raise OptionError(parameter=option, value=given, allowed="a dict with names as keys")
         names = table.feature_names
         allowed = np.ones((len(names), len(labels)), dtype=bool)
         for label, some in (features or {}).items():
@@ -72,9 +72,9 @@ class Constraints:
         for name, direction in (monotone or {}).items():
             feature = _position(names, name, "monotone", "feature")
             if not isinstance(direction, Hashable) or direction not in _DIRECTIONS:
-                raise OptionError(f"monotone: {name!r} must go 'up' or 'down', got {direction!r}")
+                raise OptionError(f"{name!r} must go 'up' or 'down', got {direction!r}", parameter="monotone")
             if table.features[feature].is_nominal:
-                raise OptionError(f"monotone: {name!r} is nominal, so it goes neither up nor down")
+                raise OptionError(f"{name!r} is nominal, so it goes neither up nor down", parameter="monotone")
             directions[feature] = _DIRECTIONS[direction]
         return cls(allowed, directions)
 
@@ -113,15 +113,15 @@ class Constraints:
 def listed_names(names: Any, what: str) -> list[str]:
     """Return the names that were given, which are not one text."""
     if isinstance(names, str):
-        raise OptionError(f"{what} must hold lists of names, not one text: {names!r}")
+        raise OptionError(f"{parameter_name(what)} must hold lists of names, not one text: {names!r}")
     if not isinstance(names, Iterable):
-        raise OptionError(f"{what} must hold lists of names, got {names!r}")
+        raise OptionError(f"{parameter_name(what)} must hold lists of names, got {shown(names)}")
     return list(names)
 
 
 def _position(names: Sequence[str], name: str, option: str, what: str) -> int:
     if name not in names:
-        raise OptionError(f"{option}: there is no {what} {name!r}{did_you_mean(str(name), names)}")
+        raise OptionError(f"there is no {what} {name!r}{did_you_mean(str(name), names)}", parameter=option)
     return list(names).index(name)
 
 
@@ -141,10 +141,12 @@ def grow_restricted(
     full = learner.objective.scope == "full"
     if len(groups) > 1:
         if full:
-            raise OptionError("features of single labels cannot be kept apart where a rule sets all labels (scope)")
+            problem = "features of single labels cannot be kept apart if a rule sets all labels"
+            raise OptionError(f"{problem} ({parameter_name('scope')})")
         learner = replace(learner, separating=replace(learner.separating, stop_threshold=None))
     if start is not None and start.full != full:
-        raise OptionError("start: its rules set all labels and the new ones would not, or the other way round (scope)")
+        problem = f"either its rules or the new ones set all labels ({parameter_name('scope')}), but not both"
+        raise OptionError(problem, parameter="start")
     assert isinstance(given.table, Table)
     table, truth, names = given.table, dense_labels(given.truth), given.label_names
     learning = Learning(learner.separating, given.scale, callback, len(names))

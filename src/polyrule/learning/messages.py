@@ -22,7 +22,7 @@ from polyrule.measures.check import remarks
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Ints
-from polyrule.utils.messages import depth_of_caller
+from polyrule.utils.messages import argument, depth_of_caller, parameter_name
 
 PATIENCE = 60.0
 """Seconds that a search for one condition may take before it is announced."""
@@ -73,7 +73,8 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
     if not frequent.any() or reason in ("interrupted", "callback"):
         return ""  # little is there to be predicted, or the user knows
     if not model.rules:
-        why = "none was good enough; a smaller simplicity or min_coverage allows more"
+        smaller = f"{parameter_name('simplicity')} or {parameter_name('min_coverage')}"
+        why = f"none was good enough; a smaller {smaller} allows more"
         if reason == "time_limit":
             why = "the time limit ended learning before the first; allow more time"
         return f"the list has no rules: {why}"
@@ -181,13 +182,14 @@ def _bodies(table: Table) -> int:
 def _advice(objective: Objective) -> str:
     ways = []
     if objective.averaging == "example":
-        ways.append("averaging='micro' or 'label'")
+        ways.append(f"{argument('averaging', 'micro')} or 'label'")
     if objective.scope != "head":
-        ways.append("scope='head'")
+        ways.append(argument("scope", "head"))
     if isinstance(objective.measure, FunctionMeasure):
         ways.append("an expression such as 'tp/(tp+fp+0.5*fn)' instead of a function")
-    ways.append("heads='single'")
-    return f"{', '.join(ways)} would be fast, and time_limit ends learning with the rules found so far"
+    ways.append(argument("heads", "single"))
+    limit = parameter_name("time_limit")
+    return f"{', '.join(ways)} would be fast, and {limit} ends learning with the rules found so far"
 
 
 def _duration(seconds: float) -> str:

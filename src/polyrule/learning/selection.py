@@ -160,7 +160,7 @@ class Pruning:
             beta = Fraction(-1)
         if not name.startswith("f") or beta <= 0:
             known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
-            raise OptionError(f"prune must be {known}, got {self.measure!r}")
+            raise OptionError(parameter="prune", value=self.measure, allowed=known)
         return beta * beta
 
     def floor(self, precision: float) -> int:

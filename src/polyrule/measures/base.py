@@ -207,7 +207,7 @@ class Case:
     def __post_init__(self) -> None:
         for name, given, known in (("averaging", self.averaging, AVERAGINGS), ("scope", self.scope, SCOPES)):
             if given not in known:
-                raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+                raise OptionError(parameter=name, value=given, allowed=f"one of {', '.join(known)}")
 
     @property
     def by_profiles(self) -> bool:

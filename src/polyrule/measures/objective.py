@@ -17,6 +17,7 @@ from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.properties import Properties, proof_for
 from polyrule.measures.ratio import RatioMeasure, Row
+from polyrule.utils.messages import argument, literal, parameter_name
 
 #: Numerators and denominators below this have cross products, and sums of a few of them, that fit 128-bit integers.
 LARGEST_SUM = 1 << 60
@@ -321,13 +322,15 @@ class Objective:
             ("search", self.search, SEARCHES),
         ):
             if given not in known:
-                raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+                raise OptionError(parameter=name, value=given, allowed=f"one of {', '.join(known)}")
         for name in ("max_head_size", "effort"):
             limit: Any = getattr(self, name)
             if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1):
-                raise OptionError(f"{name} must be None or a whole number of at least 1, got {limit!r}")
+                allowed = f"{literal(None)} or a whole number of at least 1"
+                raise OptionError(parameter=name, value=limit, allowed=allowed)
         if self.effort is not None and self.search != "auto":
-            raise OptionError(f"effort is for search='auto', not for search={self.search!r}")
+            auto, other = argument("search", "auto"), argument("search", self.search)
+            raise OptionError(f"{parameter_name('effort')} is for {auto}, not for {other}")
 
     def in_units(self, unit: Fraction) -> Objective:
         """Return the objective for counts in units of so many examples each; its values are the same, exactly.

@@ -19,6 +19,7 @@ from polyrule.scale.refine import RefiningEngine
 from polyrule.scale.state import BlockState
 from polyrule.store.packed import Block, Blocks, Packed
 from polyrule.utils.compute import ONE_THREAD, Compute
+from polyrule.utils.messages import argument
 
 Maker = Callable[[Packed], Counter]
 
@@ -40,9 +41,11 @@ class Counting:
     def check_used(self) -> None:
         """Refuse options that nothing would follow where data is neither binned nor packed."""
         if self.refine:
-            raise OptionError("refine=True looks between bins; give max_bins=255 or fit a store")
+            counted = f"pass {argument('max_bins', 255)} or fit a store"
+            raise OptionError(f"{argument('refine', True)} looks between bins; {counted}")
         if self.device != "cpu":
-            raise OptionError(f"device={self.device!r} counts bins; give max_bins=255 or fit a store")
+            counted = f"pass {argument('max_bins', 255)} or fit a store"
+            raise OptionError(f"{argument('device', self.device)} counts bins; {counted}")
 
 
 NOTHING_COUNTED = Counting()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polyrule.errors import LimitError, OptionError
+from polyrule.utils.messages import argument, parameter_name
 
 #: How the kernels read the codes of a column: a feature in one or two bytes, a label.
 CODES = ("FeatureCodes<unsigned char>", "FeatureCodes<unsigned short>", "LabelCodes")
@@ -38,7 +39,7 @@ TUNING = Tuning()
 def check_device(name: str) -> None:
     """Refuse what is no device."""
     if name not in ("cpu", "cuda"):
-        raise OptionError(f"device must be 'cpu' or 'cuda', got {name!r}")
+        raise OptionError(parameter="device", value=name, allowed="'cpu' or 'cuda'")
 
 
 @contextmanager
@@ -50,9 +51,13 @@ def heeding_memory() -> Iterator[None]:
         if not type(problem).__module__.startswith("cupy"):
             raise
         raise LimitError(
-            f"device='cuda': the GPU has too little memory ({problem}); leave it out, or learn from fewer examples "
-            "(max_samples)"
+            f"{_cuda()}: the GPU has too little memory ({problem}); leave it out, or learn from fewer examples "
+            f"({parameter_name('max_samples')})"
         ) from problem
+
+
+def _cuda() -> str:
+    return argument("device", "cuda")
 
 
 def cupy() -> Any:
@@ -61,17 +66,13 @@ def cupy() -> Any:
         import cupy as found
 
         if found.cuda.runtime.getDeviceCount() < 1:
-            raise OptionError(
-                "device='cuda': this machine has no GPU that CUDA can use; leave it out to count on the CPU"
-            )
+            raise OptionError(f"{_cuda()}: this machine has no GPU that CUDA can use; leave it out to count on the CPU")
     except ImportError as problem:
-        raise OptionError("device='cuda' needs CuPy and an NVIDIA GPU; pip install polyrule[cuda]") from problem
+        raise OptionError(f"{_cuda()} needs CuPy and an NVIDIA GPU; pip install polyrule[cuda]") from problem
     except OptionError:
         raise
     except Exception as problem:  # CuPy has errors of its own for drivers that are missing or too old
-        raise OptionError(
-            f"device='cuda': the GPU cannot be used ({problem}); leave it out to count on the CPU"
-        ) from None
+        raise OptionError(f"{_cuda()}: the GPU cannot be used ({problem}); leave it out to count on the CPU") from None
     return found
 
 

@@ -22,6 +22,7 @@ from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, Wha
 from polyrule.store.packed import Packed
 from polyrule.utils.arrays import Bools, Ints
 from polyrule.utils.compute import native
+from polyrule.utils.messages import parameter_name
 
 #: Most bytes of one table of counts; where all columns take more, they are searched range by range.
 LARGEST_TABLE = 4 << 30
@@ -181,7 +182,7 @@ class CountedEngine(Growth[CountedNode]):
         if largest > LARGEST_TABLE:
             raise OptionError(
                 f"counts of one column by {self.labels} labels would take {largest / 2**30:.1f} GB; use fewer bins "
-                "(max_bins)"
+                f"({parameter_name('max_bins')})"
             )
 
     # -- counting --------------------------------------------------------------------------------------------------

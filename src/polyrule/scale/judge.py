@@ -24,6 +24,7 @@ from polyrule.scale.coded import Body, Counts
 from polyrule.scale.gpu import decide_on_device
 from polyrule.utils.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.utils.compute import native
+from polyrule.utils.messages import argument, parameter_name
 
 Literals = tuple[tuple[int, int], ...]
 
@@ -33,12 +34,13 @@ def check_countable(objective: Objective) -> None:
     subset = isinstance(objective.measure, SubsetAccuracy)
     if subset and (objective.scope != "head" or not objective.lift.is_none):
         raise OptionError(
-            "subset accuracy with bins or a store needs scope='head' and no lift; leave out max_bins to fit in memory"
+            f"subset accuracy with bins or a store needs {argument('scope', 'head')} and no lift; leave out "
+            f"{parameter_name('max_bins')} to fit in memory"
         )
     if not subset and objective.averaging == "example":
         raise OptionError(
-            f"averaging={objective.averaging!r} needs whole examples, which bins and stores only count; "
-            "use averaging='micro' or 'label', or leave out max_bins to fit in memory"
+            f"{argument('averaging', objective.averaging)} needs whole examples, which bins and stores only count; use "
+            f"{argument('averaging', 'micro')} or 'label', or leave out {parameter_name('max_bins')} to fit in memory"
         )
 
 

@@ -22,6 +22,7 @@ from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
 from polyrule.utils.arrays import Array, Floats
+from polyrule.utils.messages import argument
 
 #: Cells read at a time.
 PIECE_CELLS = 4_000_000
@@ -82,13 +83,13 @@ def _joined(left: Feature, right: Feature, where: str) -> Feature:
         return left
     if left.kind != right.kind:
         raise DataError(
-            f"{where}: column {left.name!r} is {right.kind} here and {left.kind} elsewhere; say nominal=, numeric= or "
-            "ordinal=, or give the column one type"
+            f"{where}: column {left.name!r} is {right.kind} here and {left.kind} elsewhere; pass "
+            f"{argument('nominal')}, {argument('numeric')} or {argument('ordinal')}, or give the column one type"
         )
     if not left.is_nominal:  # which order holds, nobody knows
         raise DataError(
-            f"{where}: column {left.name!r} has other ordered values here than elsewhere; say ordinal=, or give all "
-            "rows the same ordered categories"
+            f"{where}: column {left.name!r} has other ordered values here than elsewhere; pass {argument('ordinal')}, "
+            "or give all rows the same ordered categories"
         )
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
 

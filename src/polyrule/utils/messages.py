@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
@@ -50,7 +51,10 @@ def argument(name: str, value: Any = _NO_VALUE) -> str:
     option = parameter_name(name)
     if isinstance(value, bool):
         return option if value else f"--no-{option[2:]}"
-    return option if value is _NO_VALUE else f"{option} {'none' if value is None else value}"
+    if value is _NO_VALUE:
+        return option
+    bare = isinstance(value, str) and re.fullmatch(r"[\w.:-]+", value)
+    return f"{option} {value if bare else literal(value)}"
 
 
 def literal(value: Any) -> str:

@@ -139,7 +139,7 @@ def test_what_the_reader_was_told_is_not_bent():
         table("a|b\n1.234|x\n338|y\n", delimiter="|", decimal=",")
     with pytest.raises(DataError, match=r"column 'a' holds numbers written in several ways, such as '3\.5'"):
         table("a|b\n3.5|x\n338|y\n", delimiter="|", decimal=",")
-    with pytest.raises(DataError, match=r"line 1502, column 'a': '3\.5' is not written as numbers are said to be"):
+    with pytest.raises(DataError, match=r"line 1502, column 'a': '3\.5' is not written as other numbers are"):
         table("a|b\n" + "1,5|x\n" * 1500 + "3.5|y\n", delimiter="|", decimal=",")
     data = table("a|b\n1.234,5|7,750\n2|x\n", delimiter="|", decimal=",", thousands=".")
     assert data.X.values[:, 0].tolist() == [1234.5, 2]

@@ -14,6 +14,7 @@ from polyrule.data.dates import DateForms
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Floats, Ints
 from polyrule.utils.budget import Budget
+from polyrule.utils.messages import argument
 
 ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
 
@@ -152,7 +153,9 @@ def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | N
         return Column(name, "nominal")
     if len(forms) > 1:
         remark = f"dates such as {shorten(dates.example)}, in which every day may be a month"
-        return Column(name, "mixed", remark=remark, advice="pass " + " or ".join(f"dates={form!r}" for form in forms))
+        return Column(
+            name, "mixed", remark=remark, advice="pass " + " or ".join(argument("dates", form) for form in forms)
+        )
     if dates.slashes:
         hints.dates = forms[0]
     remark = TIMES if dates.timed else ""

@@ -25,6 +25,7 @@ from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
 from polyrule.errors import DataError, OptionError
 from polyrule.utils.budget import MOST_COLUMNS
+from polyrule.utils.messages import argument
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", r"\N")
 """Cells that mean "missing" unless the user says otherwise; databases export ``\\N``, spreadsheets ``#N/A``."""
@@ -83,14 +84,14 @@ class DelimitedOptions:
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):
-            raise OptionError(f"delimiter must be one character, not {self.delimiter!r}")
+            raise OptionError(parameter="delimiter", value=self.delimiter, allowed="one character")
         if self.delimiter is not None and self.delimiter == self.decimal:
-            raise OptionError(f"decimal must differ from the delimiter, not be {self.decimal!r}, too")
+            raise OptionError(parameter="decimal", value=self.decimal, allowed="another character than the delimiter")
         if isinstance(self.missing, str):  # one text, not its characters
             object.__setattr__(self, "missing", (self.missing,))
         NumberStyle(self.decimal, self.thousands)  # which refuses what is no style
         if self.dates is not None and self.dates not in DATE_FORMS:
-            raise OptionError(f"dates must be one of {', '.join(DATE_FORMS)}, not {self.dates!r}")
+            raise OptionError(parameter="dates", value=self.dates, allowed=f"one of {', '.join(DATE_FORMS)}")
 
 
 class DelimitedReader:
@@ -203,7 +204,8 @@ class DelimitedReader:
         for row, (cell, number) in enumerate(zip(cells, plain, strict=True)):
             if cell is not None and number is None:
                 if parse_number(cell) is not None and cell.lower() not in WORDS:
-                    raise place.error(row, f"{shorten(cell)} is not written as numbers are said to be; check decimal=")
+                    problem = f"{shorten(cell)} is not written as other numbers are; check {argument('decimal')}"
+                    raise place.error(row, problem)
                 plain[row] = cell
         return plain
 
@@ -237,8 +239,8 @@ class DelimitedReader:
         if is_header is None:
             if all(self._style.plain(cell) is not None or cell.strip().lower() in WORDS for cell in first):
                 raise DataError(
-                    f"{self.name}, line 1: all cells of the first line are numbers; pass header=False if it is data, "
-                    "header=True if these are the names of the columns"
+                    f"{self.name}, line 1: all cells of the first line are numbers; pass {argument('header', False)} "
+                    f"if it is data, {argument('header', True)} if these are the names of the columns"
                 )
             is_header = True
         if not is_header:

@@ -17,12 +17,13 @@ from polyrule.data.columns import (
     parse_number,
     shorten,
 )
-from polyrule.data.dates import day_of, day_said, is_local_date
+from polyrule.data.dates import DATE_FORMS, day_of, day_said, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import UNKNOWN, tag_mark, truths
 from polyrule.data.table import CODED, Feature, FeatureKind
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Bytes, Floats
+from polyrule.utils.messages import argument
 
 _PLAIN = b"0123456789.+-eE"
 
@@ -173,12 +174,12 @@ class Encoder:
                 day = day_said(cell)
             if day is None:
                 if self.date_form is not None and is_local_date(cell):
-                    raise place.error(
-                        row, f"{shorten(cell)} is no date, if dates are written {self.date_form}; see dates="
-                    )
+                    why = f"{shorten(cell)} is no date, if dates are written {self.date_form}; see {argument('dates')}"
+                    raise place.error(row, why)
                 if self.tentative:
                     raise KindConflict(self.name)
-                hint = "; pass dates='day/month/year' or dates='month/day/year'" if is_local_date(cell) else ""
+                forms = " or ".join(argument("dates", form) for form in DATE_FORMS)
+                hint = f"; pass {forms}" if is_local_date(cell) else ""
                 raise place.error(row, f"expected a date such as 2021-03-05, found {shorten(cell)}{hint}")
             days[row] = day
         return days
@@ -209,7 +210,8 @@ def encode_labels(cells: Any, place: Place) -> Bytes:
         row = int(np.argmax(wrong))
         cell = category_text(float(cells[row])) if isinstance(cells, np.ndarray) else cells[row]
         mark = tag_mark(cell)
-        hint = "; if the column lists tags, say tags= instead of labels=" if mark or isinstance(cell, list) else ""
-        hint += f", and tag_separator={mark!r}" if mark else ""
+        is_list = mark or isinstance(cell, list)
+        hint = f"; if the column lists tags, pass {argument('tags')} instead of {argument('labels')}" if is_list else ""
+        hint += f", and {argument('tag_separator', mark)}" if mark else ""
         raise place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, or a word such as no or yes{hint}")
     return truth

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from polyrule.data.columns import shorten
 from polyrule.errors import OptionError
+from polyrule.utils.messages import argument
 
 _SPACES = " \u00a0\u202f"  # those that do not break a line are what programs write
 _SEPARATORS = (",", ".", " ", "'")
@@ -32,11 +33,10 @@ class NumberStyle:
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
-            raise OptionError(f"decimal must be '.' or ',', not {self.decimal!r}")
+            raise OptionError(parameter="decimal", value=self.decimal, allowed="'.' or ','")
         if self.thousands is not None and (self.thousands not in _SEPARATORS or self.thousands == self.decimal):
-            raise OptionError(
-                f"thousands must be one of ',', '.', ' ' and \"'\", and not the decimal sign, not {self.thousands!r}"
-            )
+            allowed = "one of ',', '.', ' ' and \"'\", and not the decimal sign"
+            raise OptionError(parameter="thousands", value=self.thousands, allowed=allowed)
 
     @property
     def is_plain(self) -> bool:
@@ -71,8 +71,8 @@ class NumberStyle:
 
     def told(self) -> str:
         """What to pass so that numbers are read this way."""
-        thousands = "" if self.thousands is None else f"thousands={self.thousands!r}"
-        decimal = "" if self.decimal == "." else f"decimal={self.decimal!r}"
+        thousands = "" if self.thousands is None else argument("thousands", self.thousands)
+        decimal = "" if self.decimal == "." else argument("decimal", self.decimal)
         return "pass " + " and ".join(filter(None, (decimal, thousands)))
 
 

@@ -27,6 +27,7 @@ from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 from polyrule.utils.budget import Budget
+from polyrule.utils.messages import argument
 
 _PIECE = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
@@ -62,7 +63,8 @@ class Workbook:
         self.sheet = sheet if sheet is not None else next(iter(self.sheets), "")
         if sheet is not None and sheet not in ids:
             raise DataError(
-                f"{self.name}: there is no sheet {shorten(sheet)}; there are {listing(self.sheets)} (sheet=)"
+                f"{self.name}: there is no sheet {shorten(sheet)}; there are {listing(self.sheets)} "
+                f"({argument('sheet')})"
             )
         found = self._related(related, "Id").get(ids.get(self.sheet, ""))
         if found is None:
@@ -305,7 +307,7 @@ class XlsxReader:
         if has_names is None and all(isinstance(value, float) for value in values.values()):
             raise DataError(
                 f"{self.name}, row {number}: all cells of the first row are numbers; it must name the columns, or pass "
-                "header=False if it is data"
+                f"{argument('header', False)} if it is data"
             )
         if has_names is False:
             return [f"x{j}" for j in range(width)], number
