@@ -127,7 +127,7 @@ def test_tags_with_another_separator(tmp_path):
     lists = tmp_path / "lists.jsonl"
     lists.write_text('{"a": 1, "mood": ["jazz", "calm"]}\n{"a": 2, "mood": []}\n')
     told = run("train", str(lists), "--labels", "mood").stderr
-    assert told.endswith("or a word such as no or yes; if the column lists tags, say --tags instead of --labels\n")
+    assert told.endswith("or a word such as no or yes; if the column lists tags, pass --tags instead of --labels\n")
     with pytest.raises(DataError, match="if it lists labels separated by '/', give this column alone as y"):
         RuleListClassifier().fit(X.assign(mood=texts, red=1), labels=["mood", "red"])
 
