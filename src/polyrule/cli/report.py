@@ -30,6 +30,7 @@ from polyrule.errors import OptionError
     metavar="N",
     help="Learn the models again from N resamples of the training data and show which rules come back.",
 )
+@click.option("--by-group", metavar="COLUMN", help="Show coverage, precision, recall and false alarms in groups.")
 @data_options
 def report(
     models: tuple[Path, ...],
@@ -39,6 +40,7 @@ def report(
     title: str | None,
     names: str | None,
     resamples: int,
+    by_group: str | None,
     **reading: Any,
 ) -> None:
     r"""Write an HTML report about one or several models of the same data.
@@ -66,7 +68,7 @@ def report(
     every = tuple(loaded.values())
     train = None if data is None else load_labelled(data, reading, *every)
     unseen = None if test is None else load_labelled(test, reading, *every)
-    made = build(loaded, train, unseen, title, resamples=resamples)
+    made = build(loaded, train, unseen, title, resamples=resamples, by_group=by_group)
     write_text(made.html(), output)
     if str(output) != "-":
         note(f"wrote {output} ({len(made.html().encode()) / 1e6:.1f} MB); open it in any browser")

@@ -288,7 +288,7 @@ def _precision(truth: Bytes, head: Sequence[tuple[int, int]]) -> GroupShare:
 def _grouped(data: Any, groups: Any, rows: int) -> tuple[str, tuple[str, ...], Array]:
     """Name of the groups, names of each, and the number of its group for every example."""
     if isinstance(groups, str):
-        title, values = groups, _column(data, groups)
+        title, values = groups, column_values(data, groups)
     else:
         title, values = str(getattr(groups, "name", None) or "group"), np.asarray(groups)
     if len(values) != rows:
@@ -317,7 +317,8 @@ def _missing(values: Array) -> Bools:
     return np.array([value is None or value != value for value in values])
 
 
-def _column(data: Any, name: str) -> Array:
+def column_values(data: Any, name: str) -> Array:
+    """Return the values of a column of a data set, table or frame: numbers, or texts with None if missing."""
     table = data.X if isinstance(data, Dataset) else data
     features = getattr(table, "features", None)
     if features is None:

@@ -32,6 +32,7 @@ SCRIPTS = (
     "whatif.js",
     "matters.js",
     "compare.js",
+    "groups.js",
     "story.js",
     "shell.js",
     "main.js",

@@ -54,6 +54,7 @@ def build(
     title: str | None = None,
     most_bytes: int = MOST_BYTES,
     resamples: int = 0,
+    by_group: str | None = None,
 ) -> Report:
     """Make a report about one or several models.
 
@@ -74,6 +75,10 @@ def build(
         Learn the models so many times again, from resamples of the training data, and show which rules and features
         come back; 20 is plenty. It takes as long as learning takes, so often.
 
+    by_group : str, optional
+        A column of the data by whose values examples are grouped; the page then shows coverage, precision, recall and
+        false alarms in each group. It need not be a column that the models use.
+
     Returns
     -------
     Report
@@ -90,4 +95,4 @@ def build(
     >>> report.html().startswith("<!doctype html>")
     True
     """
-    return Report(summarise(read_inputs(models, data, test), title, most_bytes, resamples))
+    return Report(summarise(read_inputs(models, data, test), title, most_bytes, resamples, by_group))

@@ -12,6 +12,8 @@ import numpy as np
 from polyrule.conditions import flatten
 from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.errors import OptionError
+from polyrule.evaluation import groups
+from polyrule.evaluation.groups import column_values
 from polyrule.evaluation.importance import Importance, Stability, importances, stability
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.narrowing import used_features
@@ -65,6 +67,13 @@ def _figures(item: Importance) -> list[float]:
     return [round(value, 5) for value in (item.drop, item.low, item.high)]
 
 
+def _groups(model: Any, part: Part | None, column: str) -> dict[str, Any]:
+    if part is None:
+        raise OptionError("by_group needs data: the examples to be grouped")
+    values = column_values(part.raw if part.raw is not None else part.table, column)
+    return {**groups.by_group(model, part.data, values).as_dict(), "column": column}
+
+
 FORMAT = 1
 #: a page stays below this many bytes; examples are sampled until it does
 MOST_BYTES = 4_500_000
@@ -73,7 +82,11 @@ MOST_UNTESTED = 2000
 
 
 def summarise(
-    inputs: Inputs, title: str | None = None, most_bytes: int = MOST_BYTES, resamples: int = 0
+    inputs: Inputs,
+    title: str | None = None,
+    most_bytes: int = MOST_BYTES,
+    resamples: int = 0,
+    by_group: str | None = None,
 ) -> dict[str, Any]:
     """Collect everything a report shows as plain JSON values; the options are those of `polyrule.report.build`."""
     tested = used_features(rule for model in inputs.models for rule in model.rules)
@@ -115,6 +128,8 @@ def summarise(
         if last is not None and resampled is not None:
             entry["parts"][-1]["interval"] = scoring.interval_entries(resampled, MEASURES, at)
         entry["importance"] = _importances(model, inputs, slots, resamples)
+        if by_group is not None:
+            entry["groups"] = _groups(model, last, by_group)
     if resampled is not None and len(inputs.models) > 1:
         summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
     taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])

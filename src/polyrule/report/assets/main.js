@@ -7,6 +7,7 @@ const listed = [
   ["whatif", "What if", whatIf],
 ];
 if (data.models.every((one) => one.importance)) listed.splice(2, 0, ["matters", "What matters", mattersSection]);
+if (data.models.some((one) => one.groups)) listed.push(["groups", "Groups", groupsSection]);
 if (data.models.some((one) => storyOf(one).length || lastWordsOf(one).length)) listed.push(["story", "History", storySection]);
 if (data.models.length > 1) listed.push(["compare", "Compare", compareSection]);
 
