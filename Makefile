@@ -10,7 +10,7 @@ SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
 .PHONY: demo docs tables test campaign forgeries golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
-  bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions watch-simulation clean help
+  bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions guarantees watch-simulation clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -131,6 +131,9 @@ $(VENV)/mutants.stamp: pyproject.toml $(VENV)/test.stamp
 
 mutants: $(VENV)/mutants.stamp  ## which small changes to FILE its TESTS do not notice
 	PYTHON=$(BIN)/python tools/mutants.sh $(FILE) $(TESTS)
+
+guarantees: $(VENV)/test.stamp  ## promised beside reached levels of cutoffs with a guarantee, on held-out halves of training parts
+	$(BIN)/python benchmarks/guarantees.py
 
 watch-simulation: $(VENV)/test.stamp  ## false alarms and delays of model.watch, by simulation
 	$(BIN)/python benchmarks/watch.py

@@ -42,6 +42,7 @@ COMMANDS = {
     "edit": "Remove, move, insert, replace or re-count rules.",
     "export": "Turn a model into Python, SQL, JavaScript, C or ONNX.",
     "verify": "Check a model against its training data, rule by rule.",
+    "calibrate": "Choose cutoffs for which recall, precision or false alarms are guaranteed.",
     "watch": "Compare new rows with reference data, rule by rule.",
     "studio": "Learn, question and change a model in the browser.",
     "report": "Write an HTML report about a model.",

@@ -263,6 +263,55 @@ def decide(stored: Any, data: str, decision: str, optimize: str, **reading: Any)
     return stored.tune_decision(load_labelled(data, reading, stored), decision=decision, optimize=optimize)
 
 
+@editing("cutoff")
+@click.argument("cutoffs", metavar="LABEL=PROBABILITY...", nargs=-1, required=True)
+def cutoff(stored: Any, cutoffs: tuple[str, ...]) -> Any:
+    r"""Set the probability from which labels are predicted.
+
+    In a list this takes labels out of the rules that expect them with a smaller probability.
+
+    \b
+    Example:
+      polyrule edit cutoff model.json sepsis=0.3 -o careful.json
+    """
+    from polyrule.decisions import set_cutoffs
+
+    wanted = {}
+    for text in cutoffs:
+        name, _, number = text.rpartition("=")
+        try:
+            wanted[name] = float(number)
+        except ValueError:
+            raise OptionError(f"a cutoff is written LABEL=PROBABILITY, such as sepsis=0.3, not {text!r}") from None
+    return set_cutoffs(stored, wanted)
+
+
+@editing("tune")
+@data_argument
+@click.option(
+    "--for",
+    "goal",
+    metavar="GOAL",
+    default="f1",
+    show_default=True,
+    help="f1 (all labels together), macro-f1 (each label), recall>=SHARE or precision>=SHARE (each label, on DATA).",
+)
+@data_options
+def tune(stored: Any, data: str, goal: str, **reading: Any) -> Any:
+    r"""Choose the cutoff of each label that is best for a goal on DATA; rules and weights stay.
+
+    DATA should be examples that learning has not seen. 'polyrule calibrate' guarantees a level on new examples.
+
+    \b
+    Examples:
+      polyrule edit tune model.json valid.csv --for macro-f1
+      polyrule edit tune model.json valid.csv --for "recall>=0.9" -o careful.json
+    """
+    from polyrule.decisions import choose_cutoffs
+
+    return choose_cutoffs(stored, load_labelled(data, reading, stored), goal=goal)
+
+
 @editing("seal", partial(load_model, check=False))
 def seal(stored: Any) -> Any:
     r"""Accept a model file that was edited with a text editor: check everything and write a new checksum.

@@ -10,6 +10,7 @@ from polyrule.conditions.rounding import is_short
 from polyrule.conditions.text import format_name
 from polyrule.data.results import html_table
 from polyrule.model.decisions import chance
+from polyrule.model.guarantee import guarantee_lines
 from polyrule.model.printing import Formatter, format_literal, format_share, format_weight
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
             text = words.rule(rule, counts=counts)
         lines.append(start + text)
     first = [f"({text})" for text in [model.shortfall()] if text]
-    return "\n".join([*first, *lines, *model._notes(digits), *rounding_lines(model, digits)])
+    return "\n".join([*first, *lines, *model._notes(digits), *guarantee_lines(model), *rounding_lines(model, digits)])
 
 
 def html_model(model: Any, limit: int = 100) -> str:
@@ -50,7 +51,8 @@ def html_model(model: Any, limit: int = 100) -> str:
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
     above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]
-    return html_table(("", "head", "body", *model.FACTS), rows, above, [*more, *model._notes()])
+    below = [*more, *model._notes(), *guarantee_lines(model)]
+    return html_table(("", "head", "body", *model.FACTS), rows, above, below)
 
 
 def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:

@@ -91,6 +91,7 @@ class Monitor:
         self, model: Any, reference: Dataset, *, false_alarm_rate: float = 0.05, tolerance: float = 0.02
     ) -> None:
         self._set_up(model, false_alarm_rate, tolerance)
+        self._check_labels(reference)
         fitted, table = fit_to(model, reference)
         self._check_fitted(fitted)
         if not len(table):
@@ -109,6 +110,10 @@ class Monitor:
         self.model = model.narrowed
         self.false_alarm_rate, self.tolerance = float(false_alarm_rate), float(tolerance)
         self.history: list[Update] = []
+
+    def _check_labels(self, data: Any) -> None:
+        if isinstance(data, Dataset) and data.label_names and data.label_names != self.original.label_names:
+            raise ModelError(f"{data.name or 'data'}: its labels are not those of the model, in the same order")
 
     def _check_fitted(self, fitted: Any) -> None:
         if fitted.features != self.model.features:
@@ -132,6 +137,7 @@ class Monitor:
             Name of the batch in messages and charts; "update 1", "update 2", … by default.
         """
         data = labelled(self.original, X, y) if y is not None else X
+        self._check_labels(data)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UnseenCategoryWarning)
             model, table = fit_to(self.model, data)

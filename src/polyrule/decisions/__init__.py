@@ -1,0 +1,8 @@
+"""Decisions made after a model is learned: cutoffs by hand, cutoffs for a goal, cutoffs with a guarantee."""
+
+from polyrule.decisions.cutoffs import cutoffs, set_cutoffs
+from polyrule.decisions.goals import choose_cutoffs
+from polyrule.decisions.guarantees import calibrate, check_guarantees
+from polyrule.model.guarantee import Guarantee, guarantees
+
+__all__ = ["Guarantee", "calibrate", "check_guarantees", "choose_cutoffs", "cutoffs", "guarantees", "set_cutoffs"]
