@@ -84,7 +84,7 @@ def calibrate(
     names = _names(model, labels)
     chosen: dict[str, float] = {}
     stated: list[Guarantee] = []
-    facts = {"risk": risk, "target_level": target_level, "confidence_level": confidence, "per": per}
+    facts: dict[str, Any] = {"risk": risk, "target_level": target_level, "confidence_level": confidence, "per": per}
     facts["data"] = examples.name or "data"
     if per == "label":
         for name in names:
