@@ -139,6 +139,8 @@ class Assembler:
         ids = tuple(self._ids) if layout.identifier is not None else None
         made = Dataset(X, Y, tuple(names), self._name, ids, weights, dict(layout.info))
         self._clear()
+        for encoder in layout.encoders.values():
+            encoder.restart()
         return made
 
     def _charge(self, block: Block) -> None:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.dates import POINTS, day_of
-from polyrule.data.table import Feature, check_finite
+from polyrule.data.table import TEXTUAL, Feature, check_finite
 from polyrule.errors import DataError, UnseenCategoryWarning
 from polyrule.utils.arrays import Array, Floats
 from polyrule.utils.messages import depth_of_caller
@@ -204,6 +204,39 @@ def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: Unsee
             )
     check_finite(encoded, feature.name)
     return encoded
+
+
+def encode_source(
+    values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None = None
+) -> tuple[Feature, Floats]:
+    """Encode a column from which features are derived; the cells of texts and lists become its categories.
+
+    Examples
+    --------
+    >>> feature, codes = encode_source([["b", "a"], None, "b"], Feature("stops", "list", separator="|"))
+    >>> feature.categories, codes
+    (('b', 'b|a'), array([ 1., nan,  0.]))
+    """
+    if feature.kind not in TEXTUAL or feature.categories:
+        return feature, encode_column(values, feature, unseen)
+    texts = [cell_text(value, feature.separator) for value in values]
+    categories = tuple(sorted({text for text in texts if text is not None}))
+    place = {text: code for code, text in enumerate(categories)}
+    codes = np.array([np.nan if text is None else place[text] for text in texts], dtype=np.float64)
+    return replace(feature, categories=categories), codes
+
+
+def cell_text(value: Any, separator: str = "") -> str | None:
+    """Return a cell of a column of texts or lists as text, the members of a list joined; None if it is missing.
+
+    >>> cell_text(["b", "a"], ";"), cell_text(2.0), cell_text(None), cell_text({"b", "a"}, "|")
+    ('b;a', '2', None, 'a|b')
+    """
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return separator.join(category_text(member) for member in value if not is_missing(member))
+    if isinstance(value, (set, frozenset)):
+        return separator.join(sorted(category_text(member) for member in value))
+    return None if is_missing(value) else category_text(value)
 
 
 def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:

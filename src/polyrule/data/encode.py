@@ -28,10 +28,11 @@ from polyrule.data.columns import (
     shorten,
 )
 from polyrule.data.dataset import Dataset
+from polyrule.data.derive.columns import derive, source_features
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.labels import TRUTH, LabelMatrix, arrange_labels, dense_labels, to_labels
-from polyrule.data.table import Feature, Table, as_array, as_features, as_kept, unmasked
+from polyrule.data.table import TEXTUAL, Feature, Table, as_array, as_features, as_kept, unmasked
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
 from polyrule.errors import DataError, DataWarning
 from polyrule.utils.arrays import Array, Bytes, Floats
@@ -182,6 +183,9 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
 
 def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
+    if any(feature.derived is not None and feature.source_kind == "text" for feature in features):
+        sources = _sources_in(table, features)
+        return derive(_reencode(table, tuple(sources.values()), others, unseen), features)
     order = match_names(table.feature_names, [feature.name for feature in features], others)
     changed = {
         target: _reencode_column(table, source, feature, unseen)
@@ -189,6 +193,15 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unsee
         if table.features[source] != feature
     }
     return table.rearranged(order, features, changed)
+
+
+def _sources_in(table: Table, features: tuple[Feature, ...]) -> dict[str, Feature]:
+    """Return the columns from which features are computed; columns of texts and lists stay as the table has them."""
+    known = {feature.name: feature for feature in table.features}
+    return {
+        name: known[name] if feature.kind in TEXTUAL and name in known else feature
+        for name, feature in source_features(features).items()
+    }
 
 
 def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> Floats:

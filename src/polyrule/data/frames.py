@@ -16,7 +16,7 @@ from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
     category_text,
-    encode_column,
+    encode_source,
     infer_kind,
     is_missing,
     listing,
@@ -25,7 +25,8 @@ from polyrule.data.columns import (
 from polyrule.data.dates import POINTS, DateForms, day_of
 from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.labelspec import choose_columns
-from polyrule.data.table import Feature, Table, row_blocks
+from polyrule.data.recognize import recognize
+from polyrule.data.table import TEXTUAL, Feature, Table, row_blocks
 from polyrule.errors import DataError, DataWarning, OptionError
 from polyrule.utils.arrays import Floats
 from polyrule.utils.messages import depth_of_caller, did_you_mean
@@ -120,10 +121,20 @@ def frame_to_table(
     names = column_names(frame)
     if features is None:
         found = [(name, _date(name) if _holds_dates(frame[:, j]) else None) for j, name in enumerate(names)]
-        return add_derived(_read_columns(frame, range(len(names)), found, unseen))
+        table = recognize(_read_columns(frame, range(len(names)), found, unseen), _declared(frame, names))
+        return add_derived(table)
     known = source_features(features)
     order = match_names(names, list(known), others)
     return derive(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
+
+
+def _declared(frame: nw.DataFrame[Any], names: Sequence[str]) -> list[str]:
+    """Return the names of columns whose categories were declared."""
+    return [
+        name
+        for name, kind in zip(names, frame.schema.dtypes(), strict=True)
+        if isinstance(kind, (nw.Categorical, nw.Enum))
+    ]
 
 
 def _date(name: str) -> Feature:
@@ -220,12 +231,14 @@ def _encode_series(
     elif series.dtype in _READ_AS_OBJECTS or (feature is not None and feature.source_kind == "date"):
         values = python_values(series)
         feature = feature or _found_feature(series, values, name)
+    elif feature is not None and feature.kind in TEXTUAL:
+        values = python_values(series)
     else:
         raise DataError(
             f"column {name!r} holds {series.dtype} values, which rules cannot test; "
             "drop the column or turn it into numbers or text first"
         )
-    return feature, encode_column(values, feature, unseen)
+    return encode_source(values, feature, unseen)
 
 
 def _found_feature(series: nw.Series[Any], values: list[Any], name: str) -> Feature:

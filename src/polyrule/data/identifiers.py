@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from polyrule.data.columns import listing
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.utils.arrays import Floats
 from polyrule.utils.messages import argument
 
@@ -54,7 +54,7 @@ def find_identifiers(table: Table, keep: Collection[str] = ()) -> tuple[int, ...
 
 def _is_identifier(table: Table, j: int) -> bool:
     feature = table.features[j]
-    if feature.source_kind == "date" or feature.kind == "ordinal":
+    if feature.source_kind == "date" or feature.kind in ("ordinal", *TEXTUAL):
         return False
     if feature.is_nominal:
         if len(feature.categories) <= MIN_DISTINCT_SHARE * MIN_ROWS:

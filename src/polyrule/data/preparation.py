@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Collection
+from functools import partial
+from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data.derive.members import Member, split_members
+from polyrule.data.derive.vocabulary import find_items, find_words
+from polyrule.data.derive.words import Cell, Word
 from polyrule.data.identifiers import find_identifiers, identifier_messages, without_values
-from polyrule.data.table import Table
-from polyrule.errors import DataWarning
+from polyrule.data.table import TEXTUAL, Feature, Table
+from polyrule.errors import DataError, DataWarning
 from polyrule.utils.messages import depth_of_caller
 
 
 def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str] = ()) -> Table:
-    """Return the table to learn from: identifiers are left out, with a warning.
+    """Return the table to learn from: identifiers are left out, with a warning; texts and lists become their items.
 
     Parameters
     ----------
@@ -35,4 +44,51 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     for message, names in identifier_messages(told):
         column = "column" if len(names) == 1 else "columns"
         warnings.warn(f"{column} {message}", DataWarning, stacklevel=depth_of_caller())
-    return without_values(table, positions)
+    return expand(without_values(table, positions))
+
+
+def expand(table: Table) -> Table:
+    """Return a table in which words and members stand in place of columns of texts and lists.
+
+    The vocabulary is that of the rows of the table. In place of each such column stands a feature of which only is
+    known if the cell is missing, followed by features of 0 and 1.
+
+    Examples
+    --------
+    >>> from polyrule.data.table import Feature
+    >>> plot = Feature("plot", "text", ("a zombie film", "a love story"))
+    >>> expand(Table.from_array(np.arange(20.0)[:, None] % 2, [plot])).feature_names
+    ('plot', 'plot has film', 'plot has story')
+    """
+    if not any(feature.kind in TEXTUAL for feature in table.features):
+        return table
+    blocks: list[Any] = []
+    features: list[Feature] = []
+    for j, feature in enumerate(table.features):
+        column = table.column(j)
+        if feature.kind not in TEXTUAL:
+            blocks.append(column[:, None])
+            features.append(feature)
+            continue
+        codes = np.where(np.isnan(column), -1, column).astype(np.int64)
+        if feature.kind == "text":
+            items = find_words(feature.categories, codes)
+            derived: list[Any] = [Word(feature.name, word) for word in items.names]
+        else:
+            split = partial(split_members, separator=feature.separator)
+            items = find_items(feature.categories, codes, split)
+            derived = [Member(feature.name, member, feature.separator) for member in items.names]
+        blocks += [np.where(codes < 0, np.nan, 0.0)[:, None], items.rows]
+        features += [one.feature() for one in (Cell(feature.name, feature.separator), *derived)]
+    return Table.from_array(sp.hstack([sp.csc_array(block) for block in blocks], format="csc"), _distinct(features))
+
+
+def _distinct(features: list[Feature]) -> list[Feature]:
+    """Return features of which none is called like another column."""
+    names = Counter(feature.name for feature in features)
+    twice = next((f for f in features if f.derived is not None and names[f.name] > 1), None)
+    if twice is not None:
+        raise DataError(
+            f"column {twice.column!r} has a word or member for which a column {twice.name!r} stands; rename it"
+        )
+    return features

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.formats.xlsx import Workbook, XlsxReader
 from polyrule.data.labelspec import is_auto
+from polyrule.data.recognize import recognize
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
@@ -168,9 +169,10 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
     opened = _Opened.with_options(path, options)
     reader, layout = opened.reader, _settled_layout(opened)
     assembler = Assembler(layout, opened.name, opened.source.budget)
+    names = [encoder.name for encoder in layout.encoders.values()]
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
-        whole = _with_dates(assembler.dataset(), opened.roles)
+        whole = _with_dates(assembler.dataset(), opened.roles, names)
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
     _warn(layout)
@@ -275,7 +277,8 @@ def _pass(opened: _Opened) -> Dataset:
     made = assembler.dataset()
     if layout.tags is not None and layout.tags_column is not None and layout.tags.strange is None:
         warn_about_tags(made.label_names, layout.tags.separator, reader.name, reader.columns[layout.tags_column].name)
-    return _with_dates(made, opened.roles)
+    declared = [encoder.name for encoder in layout.encoders.values() if encoder.frozen or encoder.declared]
+    return _with_dates(made, opened.roles, declared)
 
 
 def _warn(layout: Layout) -> None:
@@ -285,9 +288,12 @@ def _warn(layout: Layout) -> None:
         warn_about_strange_tags(layout.tags.strange, layout.reader.name)
 
 
-def _with_dates(data: Dataset, roles: Roles) -> Dataset:
+def _with_dates(data: Dataset, roles: Roles, declared: Collection[str] = ()) -> Dataset:
     """Return the data with the columns that are derived from it, or with those that a model needs."""
-    X = add_derived(data.X) if roles.features is None else derive(data.X, tuple(roles.features))
+    if roles.features is not None:
+        X = derive(data.X, tuple(roles.features))
+    else:
+        X = add_derived(recognize(data.X, declared))
     return data if X is data.X else replace(data, X=X)
 
 

@@ -27,7 +27,7 @@ from polyrule.data.labelspec import (
 )
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
-from polyrule.data.table import Feature, as_features
+from polyrule.data.table import TEXTUAL, Feature, as_features
 from polyrule.data.tags import TagCollector, find_separator
 from polyrule.errors import DataError, OptionError
 from polyrule.utils.messages import argument, did_you_mean
@@ -248,7 +248,7 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date:
     if date and column.kind != "mixed":
         return Encoder(column.name, "date", date_form=column.date_form)
     if nominal or (column.kind == "nominal" and not numeric):
-        return Encoder(column.name, "nominal", column.categories)
+        return Encoder(column.name, "nominal", column.categories, declared=nominal)
     if numeric or column.kind in ("numeric", "auto"):
         return Encoder(column.name, "numeric", tentative=column.kind == "auto" and not numeric)
     if column.kind in ("date", "auto-date"):
@@ -283,6 +283,10 @@ def _model_encoders(
     for name, feature in known.items():
         j = position[name]
         categories = feature.categories if feature.has_categories else None
-        dated = Encoder(name, "date", date_form=reader.columns[j].date_form)
-        encoders[j] = dated if feature.kind == "date" else Encoder(name, feature.kind, categories, unseen)
+        if feature.kind == "date":
+            encoders[j] = Encoder(name, "date", date_form=reader.columns[j].date_form)
+        elif feature.kind in TEXTUAL:
+            encoders[j] = Encoder(name, feature.kind, separator=feature.separator)
+        else:
+            encoders[j] = Encoder(name, feature.kind, categories, unseen)
     return encoders

@@ -18,8 +18,10 @@ from polyrule.utils.compute import native
 if TYPE_CHECKING:
     from polyrule.data.derive.base import Derivation
 
-FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
-CODED = ("nominal", "ordinal")
+FeatureKind = Literal["numeric", "nominal", "ordinal", "date", "text", "list"]
+TEXTUAL = ("text", "list")
+"""Kinds of columns of data whose words or members become features when a model is fitted; no model has them."""
+CODED = ("nominal", "ordinal", *TEXTUAL)
 """Kinds of features whose values are positions among their categories."""
 KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
 """Types a dense table keeps its numbers in; each of them is exact as float64."""
@@ -37,16 +39,19 @@ class Feature:
     ----------
     name : str
         What rules call it.
-    kind : {"numeric", "nominal", "ordinal", "date"}
+    kind : {"numeric", "nominal", "ordinal", "date", "text", "list"}
         Compared with thresholds, or with categories. The values of an ordinal feature are categories that ascend in
-        their declared order; those of a date are whole days since 1970-01-01. Both are compared like numbers.
+        their declared order; those of a date are whole days since 1970-01-01. Both are compared like numbers. Texts and
+        lists are columns of data only: the features of a model are their words and members.
     categories : tuple of str
-        The values of a nominal or ordinal feature; empty for any other.
+        The values of a nominal or ordinal feature, and the cells of texts and lists; empty for any other.
     derived : Derivation or None
         How the feature is computed from a column that the user has, such as the year of a date.
     flag : bool
         Whether a numeric feature of a model had no other values than 0 and 1 in training: rules print its name alone.
         Not part of what makes two features equal.
+    separator : str
+        The character between the members of a list.
 
     Examples
     --------
@@ -61,6 +66,7 @@ class Feature:
     categories: tuple[str, ...] = ()
     derived: Derivation | None = field(default=None, repr=False)
     flag: bool = field(default=False, repr=False, compare=False)
+    separator: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(FeatureKind):

@@ -33,6 +33,7 @@ from polyrule.learning.constraints import listed_names
 from polyrule.learning.messages import telling, warn_about_model
 from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
+from polyrule.model.narrowing import without_unused_items
 from polyrule.model.packed import check_table
 from polyrule.model.predict import predict as run_rules
 from polyrule.scale.counting import NOTHING_COUNTED, Counting
@@ -208,9 +209,11 @@ class RuleEstimator(FittedRules):
         Returns the model as it is kept: it says where it came from.
         """
         model, target = with_threshold_intervals(model, training.table), training.target
+        if training.raw is not None:
+            model = without_unused_items(model)
         model.info.update(self._provenance(training) | {"stopped": reason} | info)
         fitted = {
-            "features_": training.table.features,
+            "features_": model.features,
             "label_names_": target.names,
             "classes_": target.classes,
             "_target": Target(target.kind, None, target.names, target.classes, target.sparse, target.separator),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.conditions import FeatureCondition, feature_conditions, map_conditions
-from polyrule.data.columns import UnseenCategories, encode_column
+from polyrule.data.columns import UnseenCategories, encode_source
 from polyrule.data.dataset import Dataset
 from polyrule.data.derive.columns import derive, source_features
 from polyrule.data.encode import to_table
@@ -41,7 +41,25 @@ def narrow(model: Any) -> Any:
     >>> print(narrow(RuleList((rule,), (Feature("area"), Feature("colours")), ("red",))).features)
     (Feature(name='colours', kind='numeric', categories=()),)
     """
-    used = used_features(model.rules)
+    return _with_features(model, used_features(model.rules))
+
+
+def without_unused_items(model: Any) -> Any:
+    """Return a model without the words and members that no rule tests; a model file stores no others.
+
+    Examples
+    --------
+    >>> from polyrule.data.derive.words import Word
+    >>> from polyrule.model import RuleList
+    >>> without_unused_items(RuleList((), (Word("plot", "zombie").feature(),), ("calm",))).features
+    ()
+    """
+    used = set(used_features(model.rules))
+    items = (feature.derived is not None and feature.derived.item != "" for feature in model.features)
+    return _with_features(model, [j for j, is_item in enumerate(items) if j in used or not is_item])
+
+
+def _with_features(model: Any, used: Sequence[int]) -> Any:
     if len(used) == len(model.features):
         return model
     place = {old: new for new, old in enumerate(used)}
@@ -160,9 +178,10 @@ def _read_record(model: Any, record: Mapping[str, Any]) -> Floats:
     sources = source_features(model.features)
     match_names(list(record), list(sources), "skip")
     unseen = UnseenCategories()
-    values = np.array([[encode_column([record[name]], feature, unseen)[0] for name, feature in sources.items()]])
+    encoded = [encode_source([record[name]], feature, unseen) for name, feature in sources.items()]
     unseen.warn()
-    table = derive(Table.from_array(values, tuple(sources.values())), model.features)
+    values = np.array([[codes[0] for _, codes in encoded]])
+    table = derive(Table.from_array(values, tuple(feature for feature, _ in encoded)), model.features)
     row: Floats = np.asarray(table, dtype=np.float64)[0]
     return row
 

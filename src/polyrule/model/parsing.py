@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 from polyrule.conditions import (
@@ -45,6 +46,7 @@ _SIGNS = ("<=", ">", "=", "<", ">=")
 _WORDS = re.compile("[a-z, ]*")
 _MARKS = ("stop", "hand", "edited", "learned")
 _COUNTS = re.compile(r"TP [\d.e+-]++, FP [\d.e+-]++(?:, [^()]*+)?|not counted|covers (?:weight )?[\d.e+-]++")
+_ITEMS = re.compile(r"(.*\S)\s+has (?:any|at least (\d{1,9})) of", re.DOTALL)
 _GROUP = re.compile(r"(?:any|at least (\d{1,9})) of(?=[\s({]|$)\s*+")
 
 
@@ -53,7 +55,8 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
 
     Absent is written ``¬``, ``!``, ``~`` or ``not``. A bare name in the body is a label condition. Further conditions
     are ``region in {West, South}``, ``age is missing``, ``age is known``, ``3 < age <= 60``, and for ordinal features
-    and dates also ``plan >= plus`` and ``plan < pro``. One group of alternatives is written ``any of (age > 65,
+    and dates also ``plan >= plus`` and ``plan < pro``, for texts and lists ``plot has zombie``, ``plot lacks zombie`` and
+    ``plot has any of {zombie, undead}``. One group of alternatives is written ``any of (age > 65,
     smoker = yes)`` or ``at least 2 of (…)``; columns that only say yes or no stand in braces, by their names: ``any of
     {jam, queue}``. Names with commas, comparison signs, braces, quotes or line
     breaks stand in double quotes with JSON's escapes. A leading number, trailing
@@ -258,7 +261,10 @@ class _Reader:
             self.fail(f"{token} is not a well-formed quoted name")
 
     def _signed(self, tokens: list[str]) -> tuple[str, int]:
-        """Name and value of ``red`` or ``¬red``."""
+        """Name and value of ``red`` or ``¬red``, or of ``plot has zombie`` or ``plot lacks zombie``."""
+        item = self._items.get(self._plain(tokens)) if self._items else None
+        if item is not None:
+            return item
         if tokens[0] == "¬":
             return self._name(tokens[1:]), 0
         negation = None if tokens[0].startswith('"') else _NEGATION.match(tokens[0])
@@ -272,6 +278,8 @@ class _Reader:
 
     def _body(self, tokens: list[str]) -> list[Condition]:
         """One condition, the two of an interval, or a group."""
+        if (items := self._item_group(tokens)) is not None:
+            return [items]
         begin = _GROUP.match(tokens[0])
         if begin is None:
             return self._conditions(tokens)
@@ -283,13 +291,39 @@ class _Reader:
             members = [self._member(part) for part in self._parts(_inside(rest), "group")]
         else:
             self.fail("a group is written 'any of {name, name}' or 'at least 2 of (condition, condition)'")
-        least = int(begin[1] or 1)
+        return [self._group(members, int(begin[1] or 1), name)]
+
+    def _group(self, members: Sequence[FeatureCondition], least: int, name: str) -> GroupCondition:
         if len(set(members)) < len(members):
             self.fail("a member occurs twice in the group")
         if not 1 <= least < len(members):
             only = "conditions that must all hold stand in a rule without a group"
             self.fail(f"at least {least} of {len(members)} is no choice: {only}")
-        return [GroupCondition(tuple(members), least, name)]
+        return GroupCondition(tuple(members), least, name)
+
+    @cached_property
+    def _items(self) -> dict[str, tuple[str, int]]:
+        """Name of a feature and its value, by the text of a condition on a word or member."""
+        derived = [(f.name, f.derived) for f in self.features if f.derived is not None and f.derived.item]
+        has = {f"{one.column} has {one.item}": (name, 1) for name, one in derived}
+        return has | {f"{one.column} lacks {one.item}": (name, 0) for name, one in derived}
+
+    def _plain(self, tokens: list[str]) -> str:
+        """Return the text of tokens, names without their quotes."""
+        return " ".join(self._name([token]) if token.startswith('"') else token for token in tokens)
+
+    def _item_group(self, tokens: list[str]) -> GroupCondition | None:
+        """Read ``plot has any of {zombie, undead}``; None if it is something else."""
+        opening = tokens.index("{") if "{" in tokens and tokens[-1] == "}" else 0
+        before, name = tokens[:opening], ""
+        if len(before) > 1 and before[-1].startswith('"') and before[-2].endswith(" of"):
+            name, before = self._name([before[-1]]), before[:-1]
+        begin = _ITEMS.fullmatch(self._plain(before)) if before and not before[-1].startswith('"') else None
+        if begin is None:
+            return None
+        parts = [self._name(part) for part in self._parts(tokens[opening + 1 : -1], "group")]
+        members = [self._flag([json.dumps(f"{begin[1]} has {part}")]) for part in parts]
+        return self._group(members, int(begin[2] or 1), name)
 
     def _member(self, tokens: list[str]) -> FeatureCondition:
         if self._is_bare(tokens) and self._signed(tokens)[0] in {feature.name for feature in self.features}:

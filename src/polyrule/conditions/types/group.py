@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyrule.conditions.base import Condition, FeatureCondition
 from polyrule.conditions.predicate import AtLeast
-from polyrule.conditions.text import Words, at_least, quoted
+from polyrule.conditions.text import Words, at_least, format_feature, format_name, quoted
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 
@@ -80,6 +80,17 @@ class GroupCondition(Condition):
         flags = [member.flag(features[member.feature]) for member in self.members]
         return [] if None in flags else list(map(str, flags))
 
+    def items(self, features: Sequence[Feature]) -> list[str]:
+        """Return the words or members that a column has if that is what all conditions state, else nothing."""
+        derived = [features[member.feature].derived for member in self.members]
+        flags = self.flags(features)
+        columns = {one.column for one in derived if one is not None and one.item}
+        if len(columns) != 1 or not flags or not all(one is not None and one.item for one in derived):
+            return []
+        items = [format_name(one.item) for one in derived if one is not None]
+        has = [f"{format_feature(next(iter(columns)))} has {item}" for item in items]
+        return items if flags == has else []
+
     def sketch(self) -> str:
         """Return text without names."""
         return f"{at_least(self.least)} of ({', '.join(member.sketch() for member in self.members)})"
@@ -98,6 +109,9 @@ class GroupCondition(Condition):
         'at least 2 of (jam, queue = yes, age > 65)'
         """
         start = f"{at_least(self.least)} of " + (f"{quoted(self.name)} " if self.name else "")
+        if items := self.items(words.names.features):
+            column = words.names.features[self.members[0].feature].column
+            return f"{format_feature(column)} has {start}{{{', '.join(items)}}}"
         if flags := self.flags(words.names.features):
             return f"{start}{{{', '.join(flags)}}}"
         return f"{start}({', '.join(member.phrase_as_member(words) for member in self.members)})"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from polyrule.conditions.base import Condition, FeatureCondition
 from polyrule.conditions.predicate import Column, Compare
 from polyrule.conditions.rounding import round_between
-from polyrule.conditions.text import Words, format_category, format_feature, format_on_scale
+from polyrule.conditions.text import Words, format_category, format_feature, format_name, format_on_scale
 from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
@@ -82,9 +82,12 @@ class NumericCondition(FeatureCondition):
         return round_between(self.threshold, self.between, digits)
 
     def flag(self, feature: Feature) -> str | None:
-        """Return the bare name if the training data has no value between 0 and 1."""
+        """Return the bare name if the training data has no value between 0 and 1, of a word ``plot has zombie``."""
         if feature.kind != "numeric" or not self.divides_0_from_1:
             return None
+        if feature.derived is not None and feature.derived.item:
+            verb = "has" if self.op == ">" else "lacks"
+            return f"{format_feature(feature.column)} {verb} {format_name(feature.derived.item)}"
         return ("" if self.op == ">" else "¬") + format_feature(feature.name)
 
     def as_printed(self) -> Self:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
+from polyrule.data.columns import category_text
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.dates import date_features
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
-from polyrule.utils.arrays import Floats
+from polyrule.utils.arrays import Floats, Ints
 
 
 def source_features(features: Iterable[Feature]) -> dict[str, Feature]:
@@ -17,11 +20,15 @@ def source_features(features: Iterable[Feature]) -> dict[str, Feature]:
     >>> source_features(date_features("on")[1:])
     {'on': Feature(name='on', kind='date', categories=())}
     """
-    return {
-        name: Feature(name, "date") if feature.source_kind == "date" else feature
-        for feature in features
-        for name in feature.sources
-    }
+    return {name: _source(name, feature) for feature in features for name in feature.sources}
+
+
+def _source(name: str, feature: Feature) -> Feature:
+    if feature.source_kind == "date":
+        return Feature(name, "date")
+    if feature.derived is not None and feature.source_kind == "text":
+        return Feature(name, "list", separator=getattr(feature.derived, "separator", ""))
+    return feature
 
 
 def add_derived(table: Table) -> Table:
@@ -58,7 +65,23 @@ def derive(table: Table, features: tuple[Feature, ...]) -> Table:
             groups.setdefault((type(feature.derived), feature.derived.sources), []).append(j)
     columns: dict[int, Floats] = {}
     for (kind, names), places in groups.items():
-        sources = [table.column(place[name]) for name in names]
         derivations = [derived for j in places if (derived := features[j].derived) is not None]
+        if kind.SOURCE == "text":
+            texts, codes = _texts(table, place[names[0]])
+            columns |= {j: by_text[codes] for j, by_text in zip(places, kind.columns(derivations, texts), strict=True)}
+            continue
+        sources = [table.column(place[name]) for name in names]
         columns |= zip(places, kind.columns(derivations, *sources), strict=True)
     return table.rearranged([place[feature.column] for feature in features], features, columns)
+
+
+def _texts(table: Table, j: int) -> tuple[list[str | None], Ints]:
+    """Return the distinct texts of a column, None last, and the position of the text of each row."""
+    column, feature = table.column(j), table.features[j]
+    missing = np.isnan(column)
+    if feature.has_categories:
+        return [*feature.categories, None], np.where(missing, len(feature.categories), column).astype(np.int64)
+    numbers, codes = np.unique(column[~missing], return_inverse=True)
+    places = np.full(len(column), len(numbers), dtype=np.int64)
+    places[~missing] = codes
+    return [*map(category_text, numbers.tolist()), None], places

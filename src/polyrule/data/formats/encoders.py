@@ -12,6 +12,7 @@ from polyrule.data.columns import (
     Categories,
     UnseenCategories,
     category_text,
+    cell_text,
     is_missing,
     listing,
     parse_number,
@@ -20,7 +21,7 @@ from polyrule.data.columns import (
 from polyrule.data.dates import DATE_FORMS, day_of, day_said, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import UNKNOWN, tag_mark, truths
-from polyrule.data.table import CODED, Feature, FeatureKind
+from polyrule.data.table import CODED, TEXTUAL, Feature, FeatureKind
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Bytes, Floats
 from polyrule.utils.messages import argument
@@ -102,7 +103,10 @@ class Encoder:
         unseen: UnseenCategories | None = None,
         tentative: bool = False,
         date_form: str | None = None,
+        separator: str = "",
+        declared: bool = False,
     ) -> None:
+        self.separator, self.declared = separator, declared
         self.name, self.kind, self.unseen, self.tentative, self.date_form = name, kind, unseen, tentative, date_form
         self.frozen = categories is not None
         self._infinite: DataError | None = None
@@ -134,7 +138,13 @@ class Encoder:
             raise self._infinite
         if self.kind in ("numeric", "date"):
             return Feature(self.name, self.kind)
-        return Feature(self.name, self.kind, tuple(self._known.codes if self.frozen else sorted(self._known.codes)))
+        categories = tuple(self._known.codes if self.frozen else sorted(self._known.codes))
+        return Feature(self.name, self.kind, categories, separator=self.separator)
+
+    def restart(self) -> None:
+        """Forget the texts or lists of the rows so far, which no later row needs."""
+        if self.kind in TEXTUAL and not self.frozen:
+            self._known = Categories()
 
     def final_codes(self, codes: Floats) -> Floats:
         """Translate codes given while categories were still being gathered to the final, sorted order."""
@@ -187,6 +197,8 @@ class Encoder:
     def _codes(self, cells: Any, place: Place) -> Floats:
         if self.frozen and self.unseen is not None and not self._known.codes:
             return np.full(len(cells), np.nan)  # a column that was left out when the model was fitted
+        if self.kind in TEXTUAL:
+            cells = [cell_text(cell, self.separator) for cell in cells]
         codes, lost = self._known.encode(cells)
         for row in lost:
             if isinstance(cells[row], (list, dict)):
