@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.data.derive.columns import derive
 from polyrule.data.derive.members import Member, split_members
 from polyrule.data.derive.vocabulary import find_items, find_words
 from polyrule.data.derive.words import Cell, Word
-from polyrule.data.identifiers import find_identifiers, identifier_messages, without_values
+from polyrule.data.identifiers import find_identifiers, identifier_messages, is_left_out, without_values
 from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.errors import DataError, DataWarning
 from polyrule.utils.messages import depth_of_caller
@@ -47,6 +48,48 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     return expand(without_values(table, positions))
 
 
+def as_fitted(table: Table, features: tuple[Feature, ...]) -> Table:
+    """Return data with the columns that a model was fitted on: its words and members, and without what it left out.
+
+    Other columns stay as they are, so that what a model states about them can be compared with the data.
+
+    Examples
+    --------
+    >>> plot = Feature("plot", "text", ("a zombie film", "a love story"))
+    >>> data = Table.from_array([[0.0, 7.0], [1.0, 8.0]], [plot, Feature("year")])
+    >>> as_fitted(data, (Word("plot", "love").feature(), Feature("year"))).values.tolist()
+    [[0.0, 7.0], [1.0, 8.0]]
+    """
+    known = {feature.name: feature for feature in table.features}
+    if not any(is_left_out(f) or (f.derived is not None and f.source_kind == "text") for f in features):
+        return table
+    wanted: list[Feature] = []
+    for feature in features:
+        if feature.derived is not None and feature.source_kind == "text":
+            if feature.column not in known:
+                return table
+            wanted.append(feature)
+        elif feature.name in known:
+            wanted.append(feature if is_left_out(feature) else known[feature.name])
+    columns = {feature.column for feature in wanted}
+    wanted += [feature for feature in table.features if feature.column not in columns]
+    left_out = [
+        j for j, feature in enumerate(table.features) if feature.name in {f.name for f in wanted if is_left_out(f)}
+    ]
+    return _computed(without_values(table, left_out), tuple(wanted))
+
+
+def _computed(table: Table, features: tuple[Feature, ...]) -> Table:
+    """Return the features that are derived from texts, and others from columns with their names."""
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    computed = derive(table, tuple(f for f in features if f.derived is not None and f.source_kind == "text"))
+    column = {feature.name: j for j, feature in enumerate(computed.features)}
+    order = [place.get(feature.column, 0) for feature in features]
+    order = [place.get(feature.name, where) for feature, where in zip(features, order, strict=True)]
+    changed = {j: computed.column(column[f.name]) for j, f in enumerate(features) if f.name in column}
+    return table.rearranged(order, features, changed)
+
+
 def expand(table: Table) -> Table:
     """Return a table in which words and members stand in place of columns of texts and lists.
 
@@ -58,7 +101,7 @@ def expand(table: Table) -> Table:
     >>> from polyrule.data.table import Feature
     >>> plot = Feature("plot", "text", ("a zombie film", "a love story"))
     >>> expand(Table.from_array(np.arange(20.0)[:, None] % 2, [plot])).feature_names
-    ('plot', 'plot has film', 'plot has story')
+    ('plot', 'plot has story', 'plot has zombie')
     """
     if not any(feature.kind in TEXTUAL for feature in table.features):
         return table

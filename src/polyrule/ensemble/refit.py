@@ -12,6 +12,7 @@ from scipy.special import expit
 from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data.examples import examples_of, fingerprint, integer_weights
 from polyrule.data.labels import dense_labels, require_known
+from polyrule.data.preparation import as_fitted
 from polyrule.ensemble.control import signs_of
 from polyrule.ensemble.tuning import Evidence, check_decision, choose
 from polyrule.ensemble.weights import penalties_of
@@ -95,7 +96,7 @@ def refit(
         intercepts=tuple(float(number) for number in coefficients[0]),
         info=info | {"ridge": ridge, "weights": stated},
     )
-    return with_threshold_intervals(fitted, data.X)
+    return with_threshold_intervals(fitted, as_fitted(data.X, ensemble.features))
 
 
 def tune_decision(

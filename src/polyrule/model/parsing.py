@@ -55,8 +55,8 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
 
     Absent is written ``¬``, ``!``, ``~`` or ``not``. A bare name in the body is a label condition. Further conditions
     are ``region in {West, South}``, ``age is missing``, ``age is known``, ``3 < age <= 60``, and for ordinal features
-    and dates also ``plan >= plus`` and ``plan < pro``, for texts and lists ``plot has zombie``, ``plot lacks zombie`` and
-    ``plot has any of {zombie, undead}``. One group of alternatives is written ``any of (age > 65,
+    and dates also ``plan >= plus`` and ``plan < pro``. Of texts and lists they are ``plot has zombie``, ``plot lacks
+    zombie`` and ``plot has any of {zombie, undead}``. One group of alternatives is written ``any of (age > 65,
     smoker = yes)`` or ``at least 2 of (…)``; columns that only say yes or no stand in braces, by their names: ``any of
     {jam, queue}``. Names with commas, comparison signs, braces, quotes or line
     breaks stand in double quotes with JSON's escapes. A leading number, trailing

@@ -19,6 +19,7 @@ from polyrule.conditions.evaluate import evaluate as evaluate_condition
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, unscaled
 from polyrule.data.labels import dense_labels
+from polyrule.data.preparation import as_fitted
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.heads.bounding import bound_heads
@@ -167,11 +168,12 @@ class ListReplay:
         options = learning_options(model.info, *_NEEDED[learner])
         if learner == BINARY_RELEVANCE and model.info.keys() & {"pruning", "grown"}:
             raise ModelError("the model states that binary relevance selected its rules, which it does not")
-        check_table(model, data.X)
-        table, truth, weights, scale = examples_of(data)
+        raw, truth, weights, scale = examples_of(data)
+        table = as_fitted(raw, model.features)
+        check_table(model, table)
         counted_on = model.info.get("recounted", data.name)
         elsewhere = "" if counted_on == data.name else str(counted_on)
-        digest = fingerprint(table, truth, weights)
+        digest = fingerprint(raw, truth, weights)
         return cls(table, dense_labels(truth), weights, scale, digest, learner, options, model.label_names, elsewhere)
 
     @property

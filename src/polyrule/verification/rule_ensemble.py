@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.preparation import as_fitted
 from polyrule.ensemble.refit import matrix_of, of_weight, slope_of, training
 from polyrule.errors import ModelError
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -39,13 +40,14 @@ def verify_ensemble(model: RuleEnsemble, data: Dataset, *, learn: bool = True) -
     data = of_weight(data)
     refitted = "weights" in model.info and "calibration" not in model.info
     unchecked: list[str] = []
-    if refitted and model.features != data.X.features:  # the other data has at least the features of the rules
+    table = as_fitted(data.X, model.features)
+    if refitted and model.features != table.features:  # the other data has at least the features of the rules
         unchecked.append("the features that no rule tests")
-    findings = [*check_features(model, data.X, only_used=bool(unchecked))]
+    findings = [*check_features(model, table, only_used=bool(unchecked))]
     if findings:
         return Verification(0, tuple(findings))
     covers, truth, weights = training(model, data)
-    findings = [*_check_coverage(model, covers, weights), *check_thresholds(model, data.X)]
+    findings = [*_check_coverage(model, covers, weights), *check_thresholds(model, table)]
     if refitted and model.unit != 1:
         findings.append(Finding(None, "the unit", str(model.unit), "1, as weights are fitted in log-odds"))
     slope, kept = _check_weights(model, covers, truth, weights)

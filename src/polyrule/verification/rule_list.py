@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.preparation import as_fitted
 from polyrule.errors import ModelError
 from polyrule.heads.certificate import certify as certify_head
 from polyrule.measures.proofs import recheck
@@ -41,7 +42,7 @@ def verify_list(model: RuleList, data: Dataset, *, learn: bool = True) -> Verifi
     """
     findings = [*check_data(model, data)]
     if not findings:
-        findings = [*check_features(model, data.X)]
+        findings = [*check_features(model, as_fitted(data.X, model.features))]
     if findings:
         return Verification(0, tuple(findings))
     replay = ListReplay.of(model, data)

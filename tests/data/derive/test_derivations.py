@@ -11,24 +11,38 @@ import numpy as np
 import pytest
 
 from polyrule.data import Feature, Table
+from polyrule.data.columns import encode_source
 from polyrule.data.dates import day_of, format_date
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.derive.dates import DATE_PARTS, DatePart, date_features
+from polyrule.data.derive.members import Member
 from polyrule.data.derive.registry import DERIVATIONS, derivation_of
+from polyrule.data.derive.words import Cell, Word
 from polyrule.data.documents import Node, feature_record, read_feature
 from polyrule.errors import DataError, ModelError
 
 # One example per derivation, with cells of its source as people write them; a new class needs a row.
 TEXTS = ["2021-03-05", "1900-02-28", None, "2000-12-31", "0001-01-01", "9999-12-31"]
+PLOTS = ["A ZOMBIE, undead", "zombies", None, "", "it's über-zombie\u2019s ÜBER", "re\tzombie|x", "5 % _zombie_ <b>"]
+LISTS = ["b, a (x, y) ,c", "b", None, "", "a (x, y)", "ab,b c, B", "it's, a"]
 EXAMPLES = [
-    (DatePart("on day", part), TEXTS, [np.nan if t is None else day_of(t) for t in TEXTS]) for part in DATE_PARTS
+    *((DatePart("on day", part), TEXTS, [np.nan if t is None else day_of(t) for t in TEXTS]) for part in DATE_PARTS),
+    (Cell("on day"), PLOTS, PLOTS),
+    *((Word("on day", word), PLOTS, PLOTS) for word in ("zombie", "s", "5", "über")),
+    *((Member("on day", member), LISTS, LISTS) for member in ("b", "a (x, y)", "it's", "zzz")),
+    (Member("on day", "b;c", "|"), ["a|b;c", "b;c |a", "b", None], ["a|b;c", "b;c |a", "b", None]),
+    (Member("on day", 'say "hi"', "[]"), ['["a", "say \\"hi\\""]', "[]", None], ['["a", "say \\"hi\\""]', "[]", None]),
 ]
 EACH = pytest.mark.parametrize(("derivation", "cells", "source"), EXAMPLES)
 
 
 def as_texts(feature: Feature, values: np.ndarray) -> list[object]:
     return [None if np.isnan(v) else feature.categories[int(v)] if feature.has_categories else v for v in values]
+
+
+def expected_values(derivation: Derivation, source: list[object]) -> np.ndarray:
+    return derivation.values(source if derivation.SOURCE == "text" else np.array(source))
 
 
 def test_there_is_an_example_of_every_derivation():
@@ -48,17 +62,21 @@ def test_a_stored_feature_is_read_again(derivation, cells, source):
 @EACH
 def test_a_table_is_completed_from_its_sources(derivation, cells, source):
     feature = derivation.feature()
-    sources = source_features((feature,))
-    table = derive(Table.from_array(np.array([source]).T, tuple(sources.values())), (feature,))
-    assert np.array_equal(table.column(0), derivation.values(np.array(source)), equal_nan=True)
-    assert len(type(derivation).columns([derivation, derivation], np.array(source))) == 2
+    (column,) = source_features((feature,)).values()
+    if derivation.SOURCE == "text":
+        column, values = encode_source(source, column)
+    else:
+        values = np.array(source)
+    table = derive(Table.from_array(values[:, None], (column,)), (feature,))
+    assert np.array_equal(table.column(0), expected_values(derivation, source), equal_nan=True)
+    assert len(type(derivation).columns([derivation, derivation], values if derivation.SOURCE != "text" else source)) == 2
 
 
 @EACH
 def test_python(derivation, cells, source):
     namespace: dict[str, object] = {}
-    exec(derivation.HELPERS["python"], namespace)
-    expected = as_texts(derivation.feature(), derivation.values(np.array(source)))
+    exec(derivation.HELPERS.get("python", ""), namespace)
+    expected = as_texts(derivation.feature(), expected_values(derivation, source))
     results = [eval(derivation.code("python", repr(cell)), namespace) for cell in cells]
     assert [None if one != one else one for one in results] == expected
 
@@ -66,9 +84,9 @@ def test_python(derivation, cells, source):
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 @EACH
 def test_javascript(derivation, cells, source):
-    expected = as_texts(derivation.feature(), derivation.values(np.array(source)))
+    expected = as_texts(derivation.feature(), expected_values(derivation, source))
     calls = ", ".join(derivation.code("javascript", json.dumps(cell)) for cell in cells)
-    script = f"{derivation.HELPERS['javascript']}\nconsole.log(JSON.stringify([{calls}]));"
+    script = f"{derivation.HELPERS.get('javascript', '')}\nconsole.log(JSON.stringify([{calls}]));"
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == expected
 
@@ -81,12 +99,15 @@ def test_sql(derivation, cells, source, engine):
     connection.executemany("INSERT INTO data VALUES (?, ?)", list(enumerate(cells)))
     value = derivation.code("sql", 'd."on day"')
     rows = connection.execute(f"SELECT {value} FROM data AS d ORDER BY n").fetchall()
-    assert [value for (value,) in rows] == as_texts(derivation.feature(), derivation.values(np.array(source)))
+    assert [value for (value,) in rows] == as_texts(derivation.feature(), expected_values(derivation, source))
     connection.close()
 
 
 @EACH
 def test_the_last_source_of_a_threshold(derivation, cells, source):
+    if derivation.SOURCE == "text":
+        assert derivation.last_source(0.5) is None
+        return
     known = np.array([value for value in source if not np.isnan(value)])
     for threshold in (1899.5, 1900.0, 2000.0, 2020.5):
         last = derivation.last_source(threshold)

@@ -48,6 +48,14 @@ def split_words(text: str) -> list[str]:
     return _word_pattern().findall(text.translate(_lower_table()))
 
 
+_KNOWN = '''
+
+def _known(cell):
+    """0.0, or NaN if a cell is missing."""
+    return float("nan") if cell is None or cell != cell else 0.0
+'''
+
+
 @dataclass(frozen=True, slots=True)
 class Cell(Derivation):
     """The column of texts or lists itself, of which only is known if a cell is missing: 0, or NaN.
@@ -69,6 +77,7 @@ class Cell(Derivation):
 
     KEY: ClassVar[str] = "cell"
     SOURCE: ClassVar[str] = "text"
+    HELPERS: ClassVar[Mapping[str, str]] = {"python": _KNOWN}
 
     def feature(self) -> Feature:
         """Return a feature with the name of the column."""
@@ -91,7 +100,7 @@ class Cell(Derivation):
         """Return an expression that is 0, or missing."""
         (cell,) = cells
         if language == "python":
-            return f'(float("nan") if {cell} is None or {cell} != {cell} else 0.0)'
+            return f"_known({cell})"
         if language == "javascript":
             return f"({cell} === null || {cell} === undefined || {cell} !== {cell} ? NaN : 0)"
         if language == "sql":
@@ -172,6 +181,7 @@ _JAVASCRIPT = f"""\
 
 _SQL_MARKS = "\t\n\r!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\u00a0«»¡¿–—‘’‚“”„…"
 """Characters between words that SQL knows."""
+_MARKS_PER_TABLE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +249,7 @@ class Word(Derivation):
         """
         (cell,) = cells
         if language == "sql":
-            text = f"LOWER(CAST({cell} AS TEXT))"
-            for mark in _SQL_MARKS:
-                written = "''" if mark == "'" else mark
-                text = f"REPLACE({text}, '{written}', ' ')"
+            text = _sql_blanks(f"LOWER(CAST({cell} AS TEXT))")
             return f"CASE WHEN ' ' || {text} || ' ' LIKE '% {self.word} %' THEN 1.0e0 ELSE 0.0e0 END"
         if language == "python":
             return f"_has_word({cell}, {self.word!a})"
@@ -254,3 +261,14 @@ class Word(Derivation):
     def item(self) -> str:
         """The word."""
         return self.word
+
+
+def _sql_blanks(text: str) -> str:
+    """Return SQL in which blanks stand in place of marks; nested tables, as SQLite limits the depth of expressions."""
+    for start in range(0, len(_SQL_MARKS), _MARKS_PER_TABLE):
+        for mark in _SQL_MARKS[start : start + _MARKS_PER_TABLE]:
+            written = "''" if mark == "'" else mark
+            text = f"REPLACE({text}, '{written}', ' ')"
+        text = f"(SELECT {text} AS x)" if not start else f"(SELECT {text} AS x FROM {table} AS u)"
+        table, text = text, "u.x"
+    return f"(SELECT x FROM {table} AS u)"
