@@ -147,10 +147,12 @@ def format_on_scale(feature: Feature, value: float) -> str:
 def format_value(feature: Feature, value: float, digits: int | None = None, thresholds: Sequence[float] = ()) -> str:
     """Return a feature value as people write it; "missing" for NaN, and unknown categories by these words.
 
-    A number that is rounded to `digits` remains on its side of the thresholds.
+    A text or list has a word or member, or lacks it. A number that is rounded to `digits` remains on its side of the thresholds.
     """
     if isnan(value):
         return "missing"
+    if feature.derived is not None and feature.source_kind == "text":
+        return ("has it" if value else "lacks it") if feature.derived.item else "known"
     if not feature.has_categories:
         number = value if feature.is_stepped else round_beside(float(value), digits, thresholds)
         return format_on_scale(feature, number)

@@ -26,13 +26,14 @@ from polyrule.errors import DataError, ModelError
 TEXTS = ["2021-03-05", "1900-02-28", None, "2000-12-31", "0001-01-01", "9999-12-31"]
 PLOTS = ["A ZOMBIE, undead", "zombies", None, "", "it's über-zombie\u2019s ÜBER", "re\tzombie|x", "5 % _zombie_ <b>"]
 LISTS = ["b, a (x, y) ,c", "b", None, "", "a (x, y)", "ab,b c, B", "it's, a"]
+JSON_CELLS = ['["a", "say \\"hi\\""]', "[]", None]
 EXAMPLES = [
     *((DatePart("on day", part), TEXTS, [np.nan if t is None else day_of(t) for t in TEXTS]) for part in DATE_PARTS),
     (Cell("on day"), PLOTS, PLOTS),
     *((Word("on day", word), PLOTS, PLOTS) for word in ("zombie", "s", "5", "über")),
     *((Member("on day", member), LISTS, LISTS) for member in ("b", "a (x, y)", "it's", "zzz")),
     (Member("on day", "b;c", "|"), ["a|b;c", "b;c |a", "b", None], ["a|b;c", "b;c |a", "b", None]),
-    (Member("on day", 'say "hi"', "[]"), ['["a", "say \\"hi\\""]', "[]", None], ['["a", "say \\"hi\\""]', "[]", None]),
+    (Member("on day", 'say "hi"', "[]"), JSON_CELLS, JSON_CELLS),
 ]
 EACH = pytest.mark.parametrize(("derivation", "cells", "source"), EXAMPLES)
 
@@ -69,7 +70,9 @@ def test_a_table_is_completed_from_its_sources(derivation, cells, source):
         values = np.array(source)
     table = derive(Table.from_array(values[:, None], (column,)), (feature,))
     assert np.array_equal(table.column(0), expected_values(derivation, source), equal_nan=True)
-    assert len(type(derivation).columns([derivation, derivation], values if derivation.SOURCE != "text" else source)) == 2
+    assert (
+        len(type(derivation).columns([derivation, derivation], values if derivation.SOURCE != "text" else source)) == 2
+    )
 
 
 @EACH

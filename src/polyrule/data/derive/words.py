@@ -265,10 +265,10 @@ class Word(Derivation):
 
 def _sql_blanks(text: str) -> str:
     """Return SQL in which blanks stand in place of marks; nested tables, as SQLite limits the depth of expressions."""
+    table = ""
     for start in range(0, len(_SQL_MARKS), _MARKS_PER_TABLE):
         for mark in _SQL_MARKS[start : start + _MARKS_PER_TABLE]:
-            written = "''" if mark == "'" else mark
-            text = f"REPLACE({text}, '{written}', ' ')"
-        text = f"(SELECT {text} AS x)" if not start else f"(SELECT {text} AS x FROM {table} AS u)"
-        table, text = text, "u.x"
+            text = f"REPLACE({text}, '{mark * 2 if mark == "'" else mark}', ' ')"
+        table = f"(SELECT {text} AS x FROM {table} AS u)" if table else f"(SELECT {text} AS x)"
+        text = "u.x"
     return f"(SELECT x FROM {table} AS u)"
