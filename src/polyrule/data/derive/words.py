@@ -182,6 +182,7 @@ _JAVASCRIPT = f"""\
 _SQL_MARKS = "\t\n\r!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\u00a0«»¡¿–—‘’‚“”„…"
 """Characters between words that SQL knows."""
 _MARKS_PER_TABLE = 10
+_QUOTES = {"'": "''"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,7 @@ def _sql_blanks(text: str) -> str:
     table = ""
     for start in range(0, len(_SQL_MARKS), _MARKS_PER_TABLE):
         for mark in _SQL_MARKS[start : start + _MARKS_PER_TABLE]:
-            text = f"REPLACE({text}, '{mark * 2 if mark == "'" else mark}', ' ')"
+            text = f"REPLACE({text}, '{_QUOTES.get(mark, mark)}', ' ')"
         table = f"(SELECT {text} AS x FROM {table} AS u)" if table else f"(SELECT {text} AS x)"
         text = "u.x"
     return f"(SELECT x FROM {table} AS u)"
