@@ -147,7 +147,8 @@ def format_on_scale(feature: Feature, value: float) -> str:
 def format_value(feature: Feature, value: float, digits: int | None = None, thresholds: Sequence[float] = ()) -> str:
     """Return a feature value as people write it; "missing" for NaN, and unknown categories by these words.
 
-    A text or list has a word or member, or lacks it. A number that is rounded to `digits` remains on its side of the thresholds.
+    A text or list has a word or member, or lacks it. A number that is rounded to `digits` remains on its side of the
+    thresholds.
     """
     if isnan(value):
         return "missing"

@@ -208,11 +208,7 @@ class RuleEstimator(FittedRules):
 
         Returns the model as it is kept: it says where it came from.
         """
-<<<<<<< HEAD
         model, target = with_threshold_intervals(model, training.table), training.target
-=======
-        model, target = with_gaps(model, training.table), training.target
->>>>>>> 6c8d4619 (Docs: texts and lists)
         if training.raw is not None:
             model = without_unused_items(model)
         model.info.update(self._provenance(training) | {"stopped": reason} | info)
