@@ -26,9 +26,10 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by; see `RuleListClassifier`.
-    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose,
-    keep_columns
+    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose
         As in `RuleListClassifier`.
+    keep_columns : list of str, or a pattern such as ``"*_id"``
+        Columns that rules may test although they identify rows.
 
     Attributes
     ----------
