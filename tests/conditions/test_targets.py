@@ -380,7 +380,7 @@ def test_what_no_model_has_is_invalid():
 
 
 # Dispatch on condition types outside conditions/: each place that remains, and no other means.
-MAX_DISPATCH = 48
+MAX_DISPATCH = 15
 TYPE_NAMES = "|".join(kind.__name__ for kind in CONDITION_TYPES) + "|FeatureCondition"
 DISPATCH = re.compile(
     rf"isinstance\([^)]*\b(?:{TYPE_NAMES})\b|case (?:{TYPE_NAMES})\(|\btype\(\w+\) (?:is|==) (?:{TYPE_NAMES})\b"

@@ -85,13 +85,13 @@ def show(
 
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
-    from polyrule.model import LabelCondition
+    from polyrule.conditions import label_conditions
     from polyrule.model.narrowing import used_features
 
     rule = model.rules[number]
     if labels:
         named = {model.label_names[literal.label] for literal in rule.head}
-        named |= {model.label_names[c.label] for c in rule.body if isinstance(c, LabelCondition)}
+        named |= {model.label_names[condition.label] for condition in label_conditions(rule.body)}
         if not named & set(labels):
             return False
     if features:

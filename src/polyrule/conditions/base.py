@@ -31,6 +31,16 @@ class Condition:
         return (self,)
 
     @property
+    def name(self) -> str:
+        """Name for readers; only groups have one."""
+        return ""
+
+    @property
+    def alternatives(self) -> tuple[FeatureCondition, ...]:
+        """Conditions on features of which any must hold, if that is what the condition states; else nothing."""
+        return ()
+
+    @property
     def key(self) -> Any:
         """Value that is equal for conditions that differ in the order of members only."""
         return self
@@ -72,6 +82,10 @@ class Condition:
         """Return the condition with `change` applied to each condition on a feature."""
         return self
 
+    def with_labels(self, labels: Sequence[int]) -> Condition:
+        """Return the condition on the label that has the number ``labels[label]``."""
+        return self
+
 
 class FeatureCondition(Condition):
     """A condition on one feature; a member of a group is one."""
@@ -81,6 +95,11 @@ class FeatureCondition(Condition):
     feature: int
     OPS: ClassVar[tuple[str, ...]]
     """Values of "op" in model files."""
+
+    @property
+    def alternatives(self) -> tuple[FeatureCondition, ...]:
+        """The condition."""
+        return (self,)
 
     def map(self, change: Callable[[Any], Any]) -> Condition:
         """Return the changed condition."""

@@ -49,7 +49,7 @@ def _alternatives(condition: Condition) -> tuple[FeatureCondition, ...]:
         raise ModelError("rules that differ in a condition on a label cannot be joined: groups hold features only")
     if isinstance(condition, GroupCondition) and condition.least > 1:
         raise ModelError(f"a group of which at least {condition.least} must hold cannot be joined to other rules")
-    return condition.members
+    return condition.alternatives
 
 
 def with_name(body: Body, name: str) -> Body:

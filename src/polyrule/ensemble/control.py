@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.binning.text import looks_like_text
-from polyrule.conditions import Condition, NumericCondition, flatten
+from polyrule.conditions import Condition, thresholds
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.model.rule import WeightedRule
@@ -217,8 +217,8 @@ def signs_of(body: Sequence[Condition], direction: Sequence[int]) -> list[int]:
     >>> signs_of((NumericCondition(0, ">", 1.0), NumericCondition(1, ">", 1.0), NumericCondition(0, "<=", 2.0)), [1, 0])
     [1, -1]
     """
-    tests = (test for test in flatten(body) if isinstance(test, NumericCondition) and direction[test.feature])
-    return [int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests]
+    limits = (limit for limit in thresholds(body) if direction[limit.feature])
+    return [int(direction[limit.feature]) * (1 if limit.op == ">" else -1) for limit in limits]
 
 
 _RIDGES = (0.3, 1.0, 3.0, 10.0)

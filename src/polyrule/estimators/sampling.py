@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.binning.thresholds import short_between
-from polyrule.conditions import FeatureCondition, NumericCondition, map_conditions
+from polyrule.conditions import NumericCondition, map_thresholds
 from polyrule.conditions.packed import coverage_weights
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
@@ -110,13 +110,11 @@ def _out_of_empty_bins(rules: Sequence[Any], table: Table | Packed) -> list[Any]
     """Move the thresholds of rules that were learned from packed data."""
     if not isinstance(table, Packed):
         return list(rules)
-    return [replace(rule, body=map_conditions(rule.body, partial(_between, bins=table.bins))) for rule in rules]
+    return [replace(rule, body=map_thresholds(rule.body, partial(_between, bins=table.bins))) for rule in rules]
 
 
-def _between(condition: FeatureCondition, bins: tuple[Bins, ...]) -> FeatureCondition:
+def _between(condition: NumericCondition, bins: tuple[Bins, ...]) -> NumericCondition:
     """Move a threshold out of a bin that has no example in the sample, to its lower end."""
-    if not isinstance(condition, NumericCondition):
-        return condition
     own = bins[condition.feature]
     place = int(np.searchsorted(own.highs, condition.threshold, side="right"))  # the first bin that goes on above it
     if not 0 < place < len(own) or condition.threshold < own.lows[place]:

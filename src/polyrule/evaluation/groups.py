@@ -262,7 +262,7 @@ def _rules(
     model: Any, X: Any, truth: Bytes, members: Sequence[Bools]
 ) -> tuple[list[list[GroupShare]], list[list[GroupShare]]]:
     """Coverage and precision of each rule in each group; a rule covers where its conditions on features hold."""
-    from polyrule.conditions import LabelCondition
+    from polyrule.conditions import without_labels
     from polyrule.conditions.evaluate import evaluate
     from polyrule.model.narrowing import fit_to
 
@@ -270,9 +270,8 @@ def _rules(
     covered, right = [], []
     for rule in narrowed.rules:
         mask = np.ones(len(truth), dtype=bool)
-        for condition in rule.body:
-            if not isinstance(condition, LabelCondition):
-                mask &= evaluate(condition, table)
+        for condition in without_labels(rule.body):
+            mask &= evaluate(condition, table)
         cells = [(entry.label, getattr(entry, "value", int(getattr(entry, "weight", 1) > 0))) for entry in rule.head]
         covered.append([GroupShare(int((mask & m).sum()), int(m.sum())) for m in members])
         right.append([_precision(truth[mask & m], cells) for m in members])

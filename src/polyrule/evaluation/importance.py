@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from polyrule.conditions import LabelCondition
+from polyrule.conditions import without_labels
 from polyrule.conditions.packed import PackedBodies, covers
 from polyrule.data.dataset import Dataset
 from polyrule.data.labels import UNKNOWN
@@ -320,8 +320,8 @@ def stability(
 def _covers(model: Any, table: Table) -> Bools:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
     fitted, table = fit_to(model, table)
-    tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in fitted.rules)
-    return covers(PackedBodies.of(tests, table.features), table.values).T
+    bodies = (without_labels(rule.body) for rule in fitted.rules)
+    return covers(PackedBodies.of(bodies, table.features), table.values).T
 
 
 def _says(rule: Any) -> set[tuple[int, bool]]:

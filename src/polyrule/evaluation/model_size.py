@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
-from polyrule.conditions import LabelCondition, n_conditions
+from polyrule.conditions import label_conditions, n_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _rules_with_heads(model: Any) -> ModelSize | None:
         conditions=sum(map(n_conditions, bodies)),
         multi_label_rules=sum(len(head) > 1 for head in heads),
         head_literals=sum(len(head) for head in heads),
-        label_conditions=sum(isinstance(condition, LabelCondition) for body in bodies for condition in body),
+        label_conditions=sum(1 for body in bodies for _ in label_conditions(body)),
     )
 
 

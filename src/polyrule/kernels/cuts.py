@@ -13,7 +13,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.conditions import (
+    Condition,
+    LabelCondition,
+    NominalCondition,
+    NumericCondition,
+    fixed_features,
+    label_conditions,
+)
 from polyrule.data.table import Table
 from polyrule.kernels.state import TrainingState
 from polyrule.utils.arrays import Bools, Ints
@@ -112,8 +119,8 @@ class CutFinder:
 
         Beside each stands the label that it tests, if it does.
         """
-        tested = {c.feature for c in body if isinstance(c, NominalCondition)}
-        tested_labels = {c.label for c in body if isinstance(c, LabelCondition)}
+        tested = fixed_features(body)
+        tested_labels = {condition.label for condition in label_conditions(body)}
         for batch in self._of_features(covered, tested):
             yield batch, None
         if self.label_conditions:

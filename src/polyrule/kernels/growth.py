@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from polyrule.conditions import Condition, LabelCondition
+from polyrule.conditions import Condition, label_conditions
 from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Batch, Judge, Verdict
@@ -214,7 +214,7 @@ def without_tested(literals: Bools, body: Body) -> Bools:
     [[False, False], [True, True]]
     """
     allowed = literals.copy()
-    allowed[[condition.label for condition in body if isinstance(condition, LabelCondition)]] = False
+    allowed[[condition.label for condition in label_conditions(body)]] = False
     return allowed
 
 

@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.conditions import Condition, LabelCondition, NominalCondition, NumericCondition, flatten
+from polyrule.conditions import (
+    Condition,
+    NumericCondition,
+    feature_conditions,
+    map_conditions,
+    thresholds,
+    ungrouped_conditions,
+)
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
@@ -93,20 +100,18 @@ class Constraints:
 
     def kept(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body without the conditions that point in the wrong direction."""
-        return tuple(condition for condition in body if self._points_well(condition))
+        wrong = [limit for limit in thresholds(ungrouped_conditions(body)) if not self._points_well(limit)]
+        return tuple(condition for condition in body if condition not in wrong)
 
-    def _points_well(self, condition: Condition) -> bool:
-        if not isinstance(condition, NumericCondition):
-            return True
+    def _points_well(self, condition: NumericCondition) -> bool:
         return self.directions.get(condition.feature, condition.op) == condition.op
 
     def heads(self, bodies: Sequence[tuple[Condition, ...]]) -> Bools:
         """Which label may stand over which body, shape (bodies, labels)."""
         fits = np.ones((len(bodies), self.allowed.shape[1]), dtype=bool)
         for number, body in enumerate(bodies):
-            for condition in flatten(body):
-                if not isinstance(condition, LabelCondition):
-                    fits[number] &= self.allowed[condition.feature]
+            for condition in feature_conditions(body):
+                fits[number] &= self.allowed[condition.feature]
         return fits
 
 
@@ -201,12 +206,7 @@ class Steps:
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features themselves."""
-        return tuple(
-            self._made[condition.feature - self._own]
-            if isinstance(condition, NominalCondition) and condition.feature >= self._own
-            else condition
-            for condition in body
-        )
+        return map_conditions(body, lambda one: one if one.feature < self._own else self._made[one.feature - self._own])
 
 
 def _thresholds(column: Floats) -> list[float]:
@@ -233,7 +233,5 @@ def _commit(engine: Engine, start: RuleList, table: Table, labels: list[int]) ->
 def _moved(rule: Rule, labels: list[int], body: Callable[[tuple[Condition, ...]], tuple[Condition, ...]]) -> Rule:
     """Return a rule of a group with the numbers that labels and features have in the whole."""
     head = tuple(replace(literal, label=labels[literal.label]) for literal in rule.head)
-    conditions = tuple(
-        replace(c, label=labels[c.label]) if isinstance(c, LabelCondition) else c for c in body(rule.body)
-    )
+    conditions = tuple(condition.with_labels(labels) for condition in body(rule.body))
     return replace(rule, head=head, body=conditions)

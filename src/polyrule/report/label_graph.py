@@ -15,7 +15,7 @@ from typing import Literal as Choice
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule.conditions import LabelCondition
+from polyrule.conditions import label_conditions, without_labels
 from polyrule.model.rule import Rule
 from polyrule.utils.arrays import Floats
 
@@ -60,7 +60,7 @@ def _edges(rules: Sequence[Rule], most: int | None) -> tuple[list[Edge], int]:
     rules are looked up only for the pairs that are kept.
     """
     heads, bodies = _literals(rules)
-    conditional = np.array([any(not isinstance(c, LabelCondition) for c in rule.body) for rule in rules], dtype=bool)
+    conditional = np.array([len(without_labels(rule.body)) > 0 for rule in rules], dtype=bool)
     found = []
     for holds in (False, True):
         chosen = np.flatnonzero(conditional == holds)
@@ -84,7 +84,7 @@ def _edges(rules: Sequence[Rule], most: int | None) -> tuple[list[Edge], int]:
 def _literals(rules: Sequence[Rule]) -> tuple[Any, Any]:
     """Return which rule has which literal in its head, and tests which in its body; column 2 * label + value."""
     head = [(n, 2 * literal.label + literal.value) for n, rule in enumerate(rules) for literal in rule.head]
-    tests = [(n, c) for n, rule in enumerate(rules) for c in rule.body if isinstance(c, LabelCondition)]
+    tests = [(n, c) for n, rule in enumerate(rules) for c in label_conditions(rule.body)]
     body = sorted({(n, 2 * condition.label + condition.value) for n, condition in tests})
     width = 1 + max((column for _, column in [*head, *body]), default=-1)
     return tuple(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.conditions import Condition, LabelCondition, NominalCondition
+from polyrule.conditions import Condition, fixed_features, label_conditions
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, who_stays
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
@@ -323,8 +323,7 @@ class CountedEngine(Growth[CountedNode]):
 
     def _open_columns(self, body: tuple[Condition, ...]) -> list[int]:
         """Columns that a body may still test, in canonical order."""
-        tested = {c.feature for c in body if isinstance(c, NominalCondition)}
-        tested |= {len(self.features) + c.label for c in body if isinstance(c, LabelCondition)}
+        tested = fixed_features(body) | {len(self.features) + c.label for c in label_conditions(body)}
         return [c for c in sorted(self._layout.columns) if c not in tested]
 
     def _batch(self, body: Body, counts: Counts, column: int, only: tuple[int, bool] | None = None) -> CountedBatch:

@@ -13,9 +13,10 @@ from polyrule.conditions import (
     Condition,
     FeatureCondition,
     GroupCondition,
-    LabelCondition,
     NominalCondition,
     NumericCondition,
+    group_of,
+    groups_of,
 )
 from polyrule.conditions.simplify import simplify_body, simplify_group
 from polyrule.data.table import unpacked_bits
@@ -63,9 +64,9 @@ def _shorter(body: Body) -> Iterator[tuple[Body, Condition]]:
     """The body without each condition, and without each member of its group."""
     for at, condition in enumerate(body):
         yield (*body[:at], *body[at + 1 :]), condition
-        if isinstance(condition, GroupCondition):
-            for member in condition.members:
-                yield _with(body, at, tuple(one for one in condition.members if one != member), condition), member
+        for group in groups_of((condition,)):
+            for member in group.members:
+                yield _with(body, at, tuple(one for one in group.members if one != member), group), member
 
 
 def _with(body: Body, at: int, members: tuple[FeatureCondition, ...], old: GroupCondition) -> Body:
@@ -92,12 +93,11 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
     They are looked for where everything but that condition holds, and are to hold where that sets labels right.
     """
     part, run, rule = bench.parts[0].covers, bench.tallies(model)[0], model.rules[index]
-    grouped = any(isinstance(condition, GroupCondition) for condition in rule.body)
+    grouped = group_of(rule.body) is not None
     found: list[tuple[Body, Condition, FeatureCondition]] = []
     for at, condition in enumerate(rule.body):
-        if isinstance(condition, LabelCondition) or (grouped and not isinstance(condition, GroupCondition)):
-            continue
-        if isinstance(condition, GroupCondition) and condition.least > 1:
+        members = condition.alternatives
+        if not members or (grouped and len(members) == 1):
             continue
         beside = part.body((*rule.body[:at], *rule.body[at + 1 :])) & ~part.condition(condition)
         gain = np.zeros(part.rows)
@@ -105,11 +105,9 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
             wrong = run.wrong_cells[label]
             gain += unpacked_bits(beside & wrong & agree, part.rows).astype(float)
             gain -= unpacked_bits(beside & ~wrong & differ, part.rows)
-        members = condition.members if isinstance(condition, GroupCondition) else (condition,)
-        name = condition.name if isinstance(condition, GroupCondition) else ""
         for other in _best(bench, gain, beside, beats_all=False)[: MOST_TRIED // len(rule.body)]:
             if other not in members:
-                group = simplify_group(GroupCondition((*members, other), name=name))
+                group = simplify_group(GroupCondition((*members, other), name=condition.name))
                 found.append((simplify_body((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
     return found
 

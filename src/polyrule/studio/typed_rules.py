@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyrule.binning.thresholds import short_between
-from polyrule.conditions import GroupCondition, NumericCondition
+from polyrule.conditions import thresholds
 from polyrule.conditions.text import format_category, format_feature, format_name
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
@@ -80,17 +80,16 @@ def understand(text: str, model: Any, table: Table, step: Step) -> Reading:
 
 def _require_thresholds(rule: Any, features: Sequence[Feature], table: Table) -> None:
     """Refuse the bare name of a quantity, which the notation of rules reads as "is not 0"."""
-    for condition in rule.body:
-        for one in condition.members if isinstance(condition, GroupCondition) else (condition,):
-            if isinstance(one, NumericCondition) and one.threshold == 0.5 and one.between == (0.0, 1.0):
-                values = table.column(one.feature)
-                known = values[~np.isnan(values)]
-                if len(known) and not np.isin(known, (0, 1)).all():
-                    name, middle = features[one.feature].name, float(np.median(known))
-                    raise OptionError(
-                        f"{name} is a quantity, from {known.min():g} to {known.max():g}: say above or up to which "
-                        f"value, for example {format_name(name)} > {middle:g}, its median"
-                    )
+    for one in thresholds(rule.body):
+        if one.threshold == 0.5 and one.divides_0_from_1:
+            values = table.column(one.feature)
+            known = values[~np.isnan(values)]
+            if len(known) and not np.isin(known, (0, 1)).all():
+                name, middle = features[one.feature].name, float(np.median(known))
+                raise OptionError(
+                    f"{name} is a quantity, from {known.min():g} to {known.max():g}: say above or up to which "
+                    f"value, for example {format_name(name)} > {middle:g}, its median"
+                )
 
 
 @dataclass

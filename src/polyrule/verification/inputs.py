@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.conditions import NumericCondition, flatten, group_of
+from polyrule.conditions import group_of, thresholds
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Feature, Table
@@ -81,8 +81,8 @@ def check_thresholds(model: Any, table: Table) -> Iterator[Finding]:
     exact = is_of_examples(model.info.get("data_fingerprint")) and not model.info.get("edited")
     for number, rule in enumerate(model.rules):
         learned = exact and getattr(rule, "origin", "learned") == "learned"
-        for condition in flatten(rule.body):
-            if not isinstance(condition, NumericCondition) or (condition.between is None and not learned):
+        for condition in thresholds(rule.body):
+            if condition.between is None and not learned:
                 continue
             feature = model.features[condition.feature]
             neighbors = None if feature.is_stepped else _neighbors(column(condition.feature), condition.threshold)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.conditions import LabelCondition
+from polyrule.conditions import label_conditions
 from polyrule.conditions.evaluate import evaluate as evaluate_condition
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, unscaled
@@ -241,10 +241,7 @@ class ListReplay:
     def _cover(self, rule: Rule, assigned: Any) -> Bools:
         covered = np.ones(len(self.truth), dtype=bool)
         for condition in rule.body:
-            if isinstance(condition, LabelCondition):
-                covered &= assigned[:, condition.label] == condition.value
-            else:
-                covered &= evaluate_condition(condition, self.table)
+            covered &= evaluate_condition(condition, self.table, assigned)
         return covered
 
     def _world(
@@ -252,9 +249,8 @@ class ListReplay:
     ) -> World:
         allowed = np.ones((truth.shape[1], 2), dtype=bool)
         allowed[:, 0] = objective.negative
-        for condition in rule.body:
-            if isinstance(condition, LabelCondition):
-                allowed[condition.label] = False
+        for condition in label_conditions(rule.body):
+            allowed[condition.label] = False
         rows = np.flatnonzero(working)
         return World(truth[rows], covered[rows], assigned[rows].copy(), self.weights[rows], allowed)
 

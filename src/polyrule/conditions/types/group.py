@@ -55,6 +55,11 @@ class GroupCondition(Condition):
             raise ModelError(f"the name of a group must be a line of at most {MAX_NAME} visible characters")
 
     @property
+    def alternatives(self) -> tuple[FeatureCondition, ...]:
+        """The members if one is enough."""
+        return self.members if self.least == 1 else ()
+
+    @property
     def key(self) -> Any:
         """Value that is equal for groups that differ in the order of members only."""
         return frozenset(self.members), self.least

@@ -45,6 +45,10 @@ class LabelCondition(Condition):
         """Return True for a label of the list."""
         return 0 <= self.label < n_labels and self.value in (0, 1)
 
+    def with_labels(self, labels: Sequence[int]) -> LabelCondition:
+        """Return the condition on the label that has the number ``labels[label]``."""
+        return LabelCondition(labels[self.label], self.value)
+
     def sketch(self) -> str:
         """Return text without names."""
         return f"{'' if self.value else '¬'}y{self.label}"
