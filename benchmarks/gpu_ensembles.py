@@ -26,7 +26,7 @@ def random_options(rng: np.random.Generator, packed: Packed) -> dict[str, Any]:
     numeric = [feature.name for feature in packed.features if not feature.is_nominal]
     options: dict[str, Any] = {"max_rules": int(rng.integers(1, 8)), "cv": int(rng.choice([0, 2])), "teacher": None}
     options |= {"max_bins": int(rng.choice([4, 64])), "beam_width": int(rng.integers(1, 3))}
-    options |= {"swaps": int(rng.integers(0, 2)), "labels_per_head": None if rng.random() < 0.3 else 4}
+    options |= {"labels_per_head": None if rng.random() < 0.3 else 4}
     if numeric and rng.random() < 0.3:
         options["monotone"] = {numeric[0]: str(rng.choice(["up", "down"]))}
     if rng.random() < 0.3:

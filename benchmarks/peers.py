@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
-from polyrule.ensemble.learning import deal
-from polyrule.ensemble.tuning import MEASURES
+from polyrule.ensemble.decision import MEASURES
+from polyrule.ensemble.fit import stratified_folds
 from polyrule.evaluation.model_size import model_size
 from quality import HERE, SETS, TUNED, by_cut, matrix, read, write
 
@@ -214,7 +214,7 @@ def elsewhere(
     Y = dense(train.Y)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=deal(Y, 3, 0))
+        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=stratified_folds(Y, 3, 0))
         options = json.dumps(SETTINGS[learner][1])
         finished([python, str(HERE / "peers_fit.py"), str(source), str(target), learner, str(size), options], seconds)
         with np.load(target) as stored:

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from polyrule import RuleEnsembleClassifier, datasets
-from polyrule.ensemble.learning import deal
-from polyrule.ensemble.tuning import MEASURES
+from polyrule.ensemble.decision import MEASURES
+from polyrule.ensemble.fit import stratified_folds
 
 HERE = Path(__file__).parent
 SETS = ("flags", "emotions", "birds", "genbase", "medical", "yeast", "scene", "CAL500")
@@ -111,7 +111,7 @@ def forest(train: Any, test: Any, _: str | None) -> tuple[Any, Any, Any]:
     before, start, used = peak(), time.perf_counter(), time.process_time()
     sets, member = np.unique(Y, axis=0, return_inverse=True)
     member = member.ravel()
-    fold = deal(Y, 3, 0)
+    fold = stratified_folds(Y, 3, 0)
     left_out, whole = np.zeros(Y.shape), np.zeros(Y.shape, dtype=np.uint8)
     for number in np.unique(fold):
         held = fold == number
@@ -135,7 +135,7 @@ def boomer(train: Any, test: Any, peer: str | None) -> tuple[Any, Any, Any]:
     Y = np.asarray(train.Y).astype(np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=deal(Y, 3, 0))
+        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=stratified_folds(Y, 3, 0))
         subprocess.run([peer, HERE / "quality_boomer.py", source, target], check=True, stdout=subprocess.DEVNULL)
         with np.load(target) as stored:
             facts = {key: float(stored[key]) for key in ("cpu_s", "wall_s", "mb")}

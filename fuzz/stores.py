@@ -85,7 +85,7 @@ def _use(folder: Path, mark: int) -> Any:
     with polyrule.limits(max_bytes=1_000_000, max_cells=100_000):
         store = polyrule.Store(folder)
         if mark % 32 == 0:
-            polyrule.RuleEnsembleClassifier(max_rules=1, teacher=None, restarts=1, cv=2).fit(store)
+            polyrule.RuleEnsembleClassifier(max_rules=1, teacher=None, cv=2).fit(store)
         elif mark % 4:
             polyrule.RuleListClassifier.paper(max_rules=2, refine=mark % 4 == 1).fit(store)
         else:

@@ -98,7 +98,7 @@ struct Cells {
 void register_engine(nb::module_& m);
 void register_predict(nb::module_& m);
 void register_count(nb::module_& m);
-void register_ensemble(nb::module_& m);
+void register_boosting(nb::module_& m);
 void register_lookup(nb::module_& m);
 void register_teacher(nb::module_& m);
 

@@ -6,7 +6,7 @@ NB_MODULE(_native, m) {
   polyrule::register_engine(m);
   polyrule::register_predict(m);
   polyrule::register_count(m);
-  polyrule::register_ensemble(m);
+  polyrule::register_boosting(m);
   polyrule::register_lookup(m);
   polyrule::register_teacher(m);
 }

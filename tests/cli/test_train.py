@@ -262,7 +262,7 @@ def test_help_lists_options_under_the_learners_that_have_them():
     for number, options in enumerate(("--learner", "--labels", "--max-rules", "--measure", "--lift", "--decision"), 1):
         assert [options in re.findall(r"^  (--[a-z-]+)", part, re.MULTILINE) for part in parts].index(True) == number
     told = " ".join(text.split())
-    assert "Most rules in the model (not for br). [default: no limit; ensemble: 30]" in told
+    assert "Most rules in the model (not for br). [default: no limit; ensemble: auto]" in told
     assert "None" not in told
     assert "False" not in told
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.ensemble.tuning import MEASURES, Evidence, tune
+from polyrule.ensemble.decision import MEASURES, OutOfFoldScores, tune
 from polyrule.errors import ModelError
 from polyrule.model.decisions import Decision, dependence, membership, seen_label_sets
 
@@ -73,7 +73,7 @@ def test_dependent_labels_are_decided_together() -> None:
     first = rng.random(2000) < 0.4
     truth = np.column_stack([first, first ^ (rng.random(2000) < 0.05)]).astype(np.uint8)
     scores = 1.5 * (2.0 * truth - 1) + rng.normal(0, 2, truth.shape)
-    evidence = Evidence(scores, truth, np.ones(2000), np.arange(2000) % 4)
+    evidence = OutOfFoldScores(scores, truth, np.ones(2000), np.arange(2000) % 4)
     decision = tune(evidence, "subset", "subset")
     plain = Decision(decision.kind, decision.cuts, decision.label_sets)
     assert decision.bonuses

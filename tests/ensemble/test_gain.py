@@ -13,31 +13,39 @@ from tests.ensemble.worlds import random_table
 from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.binning import Binning
 from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest
-from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
+from polyrule.ensemble.gain import Gradients, best_conditions, reference_best_conditions
 from polyrule.utils.compute import Compute, native
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
 
-def fixed(gradient: np.ndarray, curvature: np.ndarray, ridge: float, cost: float) -> Slopes:
-    """Slopes in units of 2**-24, as the solver keeps them."""
+def fixed(
+    gradient: np.ndarray, hessian: np.ndarray, ridge: float, cost: float, min_rows: int = 1, synthetic: int = 0
+) -> Gradients:
+    """Gradients in units of 2**-24, as a solver stores them, after a column that counts rows."""
     scale = 2.0**24
-    whole = np.maximum(np.rint(curvature * scale), 1).astype(np.int32)
-    return Slopes.of(np.rint(gradient * scale).astype(np.int32), whole, scale, ridge, cost)
+    ones = np.ones((len(gradient), 1))
+    examples = (np.arange(len(gradient)) < len(gradient) - synthetic)[:, None]
+    first = np.hstack([ones, np.rint(gradient * scale)]).astype(np.int32)
+    second = np.where(hessian > 0, np.maximum(np.rint(hessian * scale), 1), 0)
+    return Gradients.of(first, np.hstack([examples, second]).astype(np.int32), scale, ridge, cost, min_rows)
 
 
-def world(seed: int, rows: int = 40, labels: int = 3, cost: float = 0.0):
+def world(seed: int, rows: int = 40, labels: int = 3, cost: float = 0.0, min_rows: int = 1):
+    """A table, gradients some of which are unknown, and some rows; a few rows at the end are synthetic."""
     rng = np.random.default_rng(seed)
     table = random_table(rng, rows)
     binning = Binning.of(table, 64)
     binned = BinnedTable.of(binning, binning.columns(table))
     chance = rng.random((rows, labels))
-    slopes = fixed(chance - rng.integers(0, 2, (rows, labels)), chance * (1 - chance), 1.0, cost)
+    known = rng.random((rows, labels)) < rng.choice([0.0, 0.7, 1.0], labels, p=[0.1, 0.4, 0.5])
+    gradient = np.where(known, chance - rng.integers(0, 2, (rows, labels)), 0.0)
+    slopes = fixed(gradient, np.where(known, chance * (1 - chance), 0.0), 1.0, cost, min_rows, int(rng.integers(9)))
     chosen = np.flatnonzero(rng.random(rows) < 0.7).astype(np.int32)
     return binned, slopes, chosen
 
 
-def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> tuple[list[float], list[tuple[int, int]]]:
+def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Gradients) -> tuple[list[float], list[tuple[int, int]]]:
     """Try every condition of every feature on its own."""
     gains, conditions = [], []
     for feature, count in enumerate(binned.count.tolist()):
@@ -46,17 +54,18 @@ def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> tuple[list
         for bin_ in range(count if binned.nominal[feature] else count - 1):
             for kind in kinds:
                 covered = binned.covered(BinTest(feature, kind, bin_), rows)
-                if 0 < len(covered) < len(rows) and slopes.gain(slopes.sums(covered)) > best + 1e-12:
+                enough = slopes.hessian[covered, 0].sum() >= slopes.min_rows
+                if enough and 0 < len(covered) < len(rows) and slopes.gain(slopes.sums(covered)) > best + 1e-12:
                     best, found = slopes.gain(slopes.sums(covered)), (bin_, kind)
         gains.append(best)
         conditions.append(found)
     return gains, conditions
 
 
-@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]), st.integers(1, 8))
 @settings(max_examples=60, deadline=None)
-def test_reference_finds_what_the_obvious_search_finds(seed: int, cost: float) -> None:
-    binned, slopes, rows = world(seed, cost=cost)
+def test_reference_finds_what_the_obvious_search_finds(seed: int, cost: float, min_rows: int) -> None:
+    binned, slopes, rows = world(seed, cost=cost, min_rows=min_rows)
     found = reference_best_conditions(binned, rows, slopes)
     gains, _ = obvious(binned, rows, slopes)
     assert np.allclose(found.gain[found.gain >= 0], np.array(gains)[found.gain >= 0], rtol=1e-9, atol=1e-9)
@@ -67,10 +76,10 @@ def test_reference_finds_what_the_obvious_search_finds(seed: int, cost: float) -
 
 
 @needs_native
-@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]), st.integers(1, 3))
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]), st.integers(1, 3), st.integers(1, 8))
 @settings(max_examples=100, deadline=None)
-def test_native_equals_reference_to_the_bit(seed: int, cost: float, threads: int) -> None:
-    binned, slopes, rows = world(seed, labels=1 + seed % 5, cost=cost)
+def test_native_equals_reference_to_the_bit(seed: int, cost: float, threads: int, min_rows: int) -> None:
+    binned, slopes, rows = world(seed, labels=1 + seed % 9, cost=cost, min_rows=min_rows)
     reference = reference_best_conditions(binned, rows, slopes)
     found = best_conditions(binned, rows, replace(slopes, compute=Compute(threads, "native")))
     assert np.array_equal(found.gain, reference.gain)
@@ -84,6 +93,17 @@ def test_native_refuses_rows_that_do_not_exist() -> None:
     binned, slopes, _ = world(1)
     with pytest.raises(IndexError, match="no such row"):
         best_conditions(binned, np.array([10**6], dtype=np.int32), slopes)
+
+
+def test_a_label_that_is_unknown_everywhere_gains_nothing() -> None:
+    binned, slopes, rows = world(3)
+    nothing = np.zeros_like(slopes.gradient)
+    nothing[:, 0] = 1
+    unknown = Gradients.of(nothing, nothing, slopes.scale, 1.0, 0.0)
+    for kernels in ("reference", None):
+        best = best_conditions(binned, rows, replace(unknown, compute=Compute(kernels=kernels)))
+        assert set(best.gain.tolist()) <= {0.0, -1.0}
+    assert unknown.gain(unknown.sums(rows)) == 0
 
 
 def test_equal_gains_go_to_the_first_feature_and_threshold() -> None:

@@ -1,4 +1,4 @@
-"""Soft targets without the example itself, and mixed examples."""
+"""Soft targets without the example itself, and synthetic examples."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 from polyrule.binning.binning import Binning
 from polyrule.data import Feature, Table
-from polyrule.ensemble import parts
-from polyrule.ensemble.building import Examples
-from polyrule.ensemble.control import LearnOptions
-from polyrule.ensemble.parts import SoftTargets
+from polyrule.data.labels import UNKNOWN
+from polyrule.ensemble import fold_model
+from polyrule.ensemble.fold_model import SoftTargets
+from polyrule.ensemble.options import Examples, FitOptions
 from polyrule.soft_targets import feature_matrix
 from polyrule.soft_targets.feature_matrix import FeatureMatrix
 from polyrule.utils.compute import Compute
@@ -32,7 +32,7 @@ def world(seed: int = 0, rows: int = 150):
 
 @pytest.fixture(autouse=True)
 def _thirty_trees(monkeypatch) -> None:
-    monkeypatch.setattr(parts, "_TREES_IN_FOLDS", 30)
+    monkeypatch.setattr(fold_model, "_FOLD_TREES", 30)
 
 
 def targets_of(
@@ -40,10 +40,10 @@ def targets_of(
 ) -> SoftTargets:
     binning, table, noisy, _ = world(rows=rows)
     every = np.ones(rows) if weights is None else weights
-    options = LearnOptions(seed=seed, compute=Compute(threads))
+    options = FitOptions(seed=seed, compute=Compute(threads))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in constants.items():
-            patch.setattr(parts, f"_{name.upper()}", value)
+            patch.setattr(fold_model, f"_{name.upper()}", value)
         return SoftTargets(binning, Examples(table, noisy, every), options, final=final)
 
 
@@ -55,7 +55,7 @@ def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> No
     assert np.abs(examples.targets - truth)[flipped].mean() < 0.8  # a wrong label is believed less than a label
 
 
-def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
+def test_synthetic_examples_weigh_as_much_as_the_real_ones() -> None:
     weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
     examples = targets_of(weights=weights, rounds=2).examples()
     assert examples.targets.shape == (450, 2)
@@ -65,32 +65,44 @@ def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
 
 
 def test_no_more_examples_than_the_limit() -> None:
-    assert targets_of(most_examples=170).examples().targets.shape[0] == 170
-    assert targets_of(most_examples=100).examples().targets.shape[0] == 150
+    assert targets_of(max_examples=170).examples().targets.shape[0] == 170
+    assert targets_of(max_examples=100).examples().targets.shape[0] == 150
 
 
-def test_the_final_model_learns_from_more_mixed_examples_unless_they_would_be_very_many(monkeypatch) -> None:
+def test_the_final_model_learns_from_more_synthetic_examples_unless_they_would_be_very_many(monkeypatch) -> None:
     weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
     examples = targets_of(weights=weights, rounds=2, draws=4, final=True).examples()
     assert examples.targets.shape == (150 + 4 * 300, 2)
     assert examples.weights[150:].sum() == pytest.approx(weights.sum())
-    assert targets_of(rounds=2, most_examples=250, final=True).examples().targets.shape[0] == 150 + 3 * 100
-    assert targets_of(rounds=2, most_examples=100, final=True).examples().targets.shape[0] == 150
-    monkeypatch.setattr(parts, "_MOST_TARGETS", 2 * 500)
+    assert targets_of(rounds=2, max_examples=250, final=True).examples().targets.shape[0] == 150 + 3 * 100
+    assert targets_of(rounds=2, max_examples=100, final=True).examples().targets.shape[0] == 150
+    monkeypatch.setattr(fold_model, "_MAX_TARGETS", 2 * 500)
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 500
-    monkeypatch.setattr(parts, "_MOST_TARGETS", 2 * 200)  # the other models get 300 anyway
+    monkeypatch.setattr(fold_model, "_MAX_TARGETS", 2 * 200)  # the other models get 300 anyway
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 450
-    monkeypatch.setattr(parts, "_LARGEST_MIXED", 5 * 320)
+    monkeypatch.setattr(fold_model, "_MAX_SYNTHETIC_CELLS", 5 * 320)
     assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 320
 
 
-def test_targets_depend_on_the_seed_only_and_differ_in_their_mixed_examples() -> None:
-    first, again = targets_of(seed=5), targets_of(seed=5, threads=3)
+def test_targets_depend_on_the_seed_only() -> None:
+    first, again, other = targets_of(seed=5), targets_of(seed=5, threads=3), targets_of(seed=6)
     assert np.array_equal(first.examples().targets, again.examples().targets)
-    one, two = first.examples(0), first.examples(1)
-    assert np.array_equal(one.targets[:150], two.targets[:150])
-    assert np.array_equal(one.columns[:, :150], two.columns[:, :150])
-    assert not np.array_equal(one.columns[:, 150:], two.columns[:, 150:])
+    assert not np.array_equal(first.examples().targets, other.examples().targets)
+
+
+def test_unknown_labels_have_no_target_and_do_not_touch_the_teacher() -> None:
+    """Labels of examples that are partly unknown are unknown to the teacher."""
+    binning, table, noisy, _ = world()
+    some = np.arange(150) % 5 == 0
+    targets = []
+    for other in (0, 1):
+        truth = noisy.copy()
+        truth[some] = np.array([UNKNOWN, other])
+        examples = Examples(table, truth, np.ones(150))
+        targets.append(SoftTargets(binning, examples, FitOptions(), final=False).targets.copy())
+        assert np.array_equal(np.isnan(targets[-1]), truth == UNKNOWN)
+    assert np.array_equal(targets[0][~some], targets[1][~some])
+    assert np.array_equal(targets[0][some, 1] + np.float32(0.5), targets[1][some, 1])
 
 
 def test_categories_become_columns_and_missing_stays_missing() -> None:

@@ -21,12 +21,12 @@ from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds
 from polyrule.binning.text import looks_like_text
 from polyrule.conditions import GroupCondition, NominalCondition, NumericCondition, flatten
 from polyrule.data.table import Table
-from polyrule.ensemble.control import LearnOptions
-from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
+from polyrule.ensemble.gain import Gradients, best_conditions, reference_best_conditions
+from polyrule.ensemble.options import Examples, FitOptions
 from polyrule.utils.compute import Compute
 
 
-def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:
+def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Gradients, np.ndarray]:
     """Any features, and for each of them a value that no condition may hold for, or none."""
     rng = np.random.default_rng(seed)
     table = random_table(rng, 40)
@@ -46,7 +46,7 @@ def conditions_on(binned: BinnedTable, feature: int) -> list[BinTest]:
     return [BinTest(feature, kind, b) for b in range(count - 1) for kind in (AT_MOST, ABOVE)]
 
 
-def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> list[float]:
+def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Gradients) -> list[float]:
     """Try every condition that does not hold for the forbidden value, and differs from the one before it."""
     gains = []
     for feature in range(len(binned.count)):
@@ -89,24 +89,6 @@ def test_native_finds_the_same(seed, everything) -> None:
     native = best_conditions(binned, rows, replace(slopes, compute=Compute(2, "native")))
     for name in ("gain", "bin", "kind"):
         assert np.array_equal(getattr(native, name), getattr(reference, name)), name
-
-
-@given(st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
-def test_an_opposite_covers_the_other_known_values_and_never_the_forbidden_one(seed) -> None:
-    binned, _, _ = world(seed)
-    every = np.arange(binned.rows, dtype=np.int32)
-    for feature, count in enumerate(binned.count.tolist()):
-        known = every[binned.column(feature) < count]
-        for test in conditions_on(binned, feature):
-            other = binned.opposite(test)
-            if other is None:
-                free = dataclasses.replace(binned, forbidden=np.full_like(binned.forbidden, -1)).opposite(test)
-                assert free is None or holds(free, binned.forbidden[[feature]], count)[0]
-                assert free is not None or (test.kind == CATEGORY and count != 2)
-                continue
-            both = np.concatenate([binned.covered(test, every), binned.covered(other, every)])
-            assert sorted(both.tolist()) == known.tolist()
 
 
 def words(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -164,7 +146,7 @@ def test_words_that_stand_for_each_other_become_one_rule(options) -> None:
     told = {frozenset(member.feature for member in group.members) for group in groups}
     assert told == {frozenset(range(8 * label, 8 * label + 8)) for label in range(3)}
     assert (few.predict(X) == Y).mean() > 0.99
-    alone = RuleEnsembleClassifier(3, teacher=None, alternatives=False, **options).fit(X, Y)
+    alone = RuleEnsembleClassifier(3, teacher=None, max_alternatives=0, **options).fit(X, Y)
     assert (alone.predict(X) == Y).mean() < 0.9
 
 
@@ -175,18 +157,20 @@ def test_rare_words_join_a_common_one() -> None:
     X[:, 1:5] = rng.random((600, 4)) < 0.01
     Y = np.column_stack([X[:, :5].any(axis=1), X[:, 10]]).astype(int)
     model = RuleEnsembleClassifier(2, teacher=None).fit(X, Y).model_
-    told = {frozenset(test.feature for test in flatten(rule.body)) for rule in model.rules}
-    assert told == {frozenset(range(5)), frozenset([10])}
+    words = sorted(({test.feature for test in flatten(rule.body)} for rule in model.rules), key=min)
+    assert {0} < words[0] <= set(range(5))  # a word of few examples may be missing in a subsample
+    assert len(words[0]) >= 4
+    assert words[1] == {10}
 
 
-def test_ridges_suit_the_table_unless_they_are_given() -> None:
-    plain, text = Table.from_array(np.arange(20.0).reshape(-1, 2)), Table.from_array(words()[0])
-    for options in (LearnOptions(), LearnOptions(ridges=(7.0,))):
-        of_numbers, of_words = options.for_table(plain), options.for_table(text)
-        assert (of_numbers.text, of_words.text) == (False, True)
-        assert (of_numbers.build.presence, of_words.build.presence) == (False, True)
-        assert of_words.build.ridge < of_numbers.build.ridge
-        assert max(of_words.ridges) < max(of_numbers.ridges) or of_words.ridges == of_numbers.ridges == (7.0,)
+def test_the_ridge_suits_the_table_unless_it_is_given() -> None:
+    tables = Table.from_array(np.arange(20.0).reshape(-1, 2)), Table.from_array(words()[0])
+    for ridge in (None, 7.0):
+        examples = [Examples(table, np.zeros((len(table), 1), np.uint8), np.ones(len(table))) for table in tables]
+        options = [FitOptions(ridge=ridge).for_examples(some) for some in examples]
+        assert [o.text for o in options] == [o.build.presence for o in options] == [False, True]
+        ridges = [o.build.ridge for o in options]
+        assert ridges == ([2.0, 0.15] if ridge is None else [7.0, 7.0])
 
 
 def test_few_features_or_many_values_are_no_text() -> None:

@@ -14,7 +14,7 @@ from polyrule import RuleEnsembleClassifier
 from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data import Dataset, Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.ensemble.tuning import Evidence, tune
+from polyrule.ensemble.decision import OutOfFoldScores, tune
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import NumericCondition
 from polyrule.model.cells import Grid
@@ -147,7 +147,7 @@ def test_learned_weights_verify_as_an_optimum_without_a_teacher_and_by_learning_
     assert found.slope is not None
     other = Dataset(examples.X[:100], examples.Y[:100], examples.label_names)
     assert not plain.verify(other).ok
-    taught = RuleEnsembleClassifier(max_rules=3, cv=2, restarts=1).fit(examples).model_
+    taught = RuleEnsembleClassifier(max_rules=3, cv=2).fit(examples).model_
     found = taught.verify(examples)
     assert found.ok
     assert found.slope is None
@@ -185,7 +185,9 @@ def test_a_stored_model_can_decide_in_another_way(kind) -> None:
     tuned = model.tune_decision(examples, decision=kind)
     assert tuned.decision.kind == kind
     assert (tuned.rules, tuned.intercepts) == (model.rules, model.intercepts)
-    evidence = Evidence(model.scores(examples.X), np.asarray(examples.Y), np.ones(120), np.zeros(120, dtype=np.int64))
+    evidence = OutOfFoldScores(
+        model.scores(examples.X), np.asarray(examples.Y), np.ones(120), np.zeros(120, dtype=np.int64)
+    )
     assert tuned.decision == tune(evidence, kind, "micro-f1")
     told = replace(model, info={"monotone": {"a": "up"}})
     with pytest.raises(OptionError, match="chooses whole label sets" if kind in KINDS[2:] else "optimize must be"):

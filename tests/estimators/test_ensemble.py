@@ -21,6 +21,7 @@ from polyrule.conditions import NumericCondition, flatten
 from polyrule.data import Feature
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
+from polyrule.estimators.ensemble import _options_of as options_of
 from polyrule.utils.compute import native
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -98,7 +99,7 @@ def test_both_kernels_learn_the_same_model(seed: int) -> None:
     table = random_table(rng, 80)
     size = np.nan_to_num(table.column(0))
     Y = np.stack([size > 0, table.column(2) == 1, rng.random(80) < 0.3], axis=1).astype(int)
-    learner = RuleEnsembleClassifier(max_rules=6, beam_width=2, swaps=3, cv=2)
+    learner = RuleEnsembleClassifier(max_rules=6, cv=2)
     models = [clone(learner).set_params(kernels=kernels).fit(table, Y) for kernels in ("native", "reference")]
     assert same(*models)
 
@@ -130,11 +131,11 @@ def test_sparse_and_dense_tables_give_the_same_model() -> None:
 
 
 def test_a_table_too_large_to_be_taught_is_learned_without(monkeypatch) -> None:
-    from polyrule.ensemble import parts
+    from polyrule.ensemble import fold_model
 
     X, Y = planted()
     plain = RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None).fit(X, Y)
-    monkeypatch.setattr(parts, "_LARGEST_TAUGHT", 10)
+    monkeypatch.setattr(fold_model, "_MAX_CELLS", 10)
     assert same(plain, RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y))
 
 
@@ -168,23 +169,6 @@ def test_a_decision_can_be_changed_without_refitting(fitted) -> None:
     assert {tuple(row) for row in changed.predict(X)} <= seen
 
 
-def test_swaps_never_make_the_training_loss_worse() -> None:
-    from polyrule.binning.binning import Binning
-    from polyrule.ensemble.building import Builder, BuildOptions, plain_examples
-
-    X, Y = planted(300)
-    table = Table.from_array(X)
-    binning = Binning.of(table, 16)
-    reached = []
-    for swaps in (0, 10):
-        examples = plain_examples(binning.columns(table), Y.astype(float), np.ones(len(Y)))
-        builder = Builder(binning, examples, BuildOptions(max_rules=5, label_cost=0.0, swaps=swaps))
-        builder.build()
-        builder.solver.solve(steps=30)
-        reached.append(builder.solver.objective())
-    assert reached[1] <= reached[0] + 1e-6
-
-
 def test_a_higher_price_gives_shorter_heads() -> None:
     X, Y = planted()
     heads = [
@@ -198,16 +182,17 @@ def test_a_higher_price_gives_shorter_heads() -> None:
 def test_heads_are_as_short_as_asked(wanted: float) -> None:
     X, Y = planted()
     wide = np.hstack([Y, 1 - Y, Y[:, ::-1]])
-    clf = RuleEnsembleClassifier(max_rules=6, cv=2, restarts=1, labels_per_head=wanted).fit(X, wide)
+    clf = RuleEnsembleClassifier(max_rules=6, cv=2, labels_per_head=wanted).fit(X, wide)
     assert 0 < clf.model_.statistics()["labels_per_head"] <= wanted + 1e-9
 
 
 def test_callback_hears_of_every_phase_and_rule_and_can_stop() -> None:
     X, Y = planted()
     heard = []
-    RuleEnsembleClassifier(max_rules=3, cv=2, restarts=2, callback=heard.append).fit(X, Y)
-    rules = [(p.attempt, p.rules) for p in heard if p.part == 0 and p.phase == "rules" and p.rules and p.done < 0.9]
-    assert list(dict.fromkeys(rules)) == [(a, n) for a in (0, 1) for n in (1, 2, 3, 4)]  # one to spare
+    RuleEnsembleClassifier(max_rules=4, cv=2, callback=heard.append).fit(X, Y)
+    rules = [p.rules for p in heard if p.part == 0 and p.phase == "rules" and p.rules and p.done < 0.9]
+    assert rules[:-1] == list(range(1, 10))  # three builds of three rules; then they are thinned out
+    assert rules[-1] <= 4
     phases = list(dict.fromkeys(p.phase for p in heard))
     assert phases == [
         "teacher",
@@ -237,7 +222,7 @@ def test_an_interrupt_keeps_the_rules_so_far_and_says_so_where_there_are_none(ca
 
         return act
 
-    clf = RuleEnsembleClassifier(max_rules=5, cv=2, restarts=1, callback=interrupt_at(2, "rules"))
+    clf = RuleEnsembleClassifier(max_rules=5, cv=2, callback=interrupt_at(2, "rules"))
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, Y)
     assert clf.stopped_reason_ == "interrupted"
@@ -260,7 +245,7 @@ def test_a_time_limit_ends_the_search_for_rules() -> None:
         if progress.phase == "rules" and progress.rules == 2:
             time.sleep(3.1)
 
-    clf = RuleEnsembleClassifier(max_rules=9, cv=0, teacher=None, restarts=1, time_limit=3.0, callback=dawdle).fit(X, Y)
+    clf = RuleEnsembleClassifier(max_rules=9, cv=0, teacher=None, time_limit=3.0, callback=dawdle).fit(X, Y)
     assert clf.stopped_reason_ == "time_limit"
     assert 0 < len(clf.model_) < 9
     with pytest.raises(OptionError, match="time_limit"):
@@ -278,26 +263,12 @@ class Clock:
         return float(self.now)
 
 
-def test_kinds_of_decision_that_time_leaves_out_are_told(monkeypatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("polyrule.ensemble.control._monotonic", lambda: now[0])
-
-    def dawdle(progress) -> None:
-        now[0] += 99.0 if progress.phase == "decision" else 0.0
-
-    X, Y = planted(60)
-    clf = RuleEnsembleClassifier(max_rules=2, cv=2, teacher=None, time_limit=100, callback=dawdle).fit(X, Y)
-    assert list(clf.merits_) == ["threshold"]
-    assert clf.stopped_reason_ == "time_limit"
-    assert "ended by its time limit" in clf.verify(X, Y).unchecked[0]
-
-
 @pytest.mark.parametrize("limit", [30, 80, 200])
 @pytest.mark.parametrize("options", [{}, {"teacher": None}, {"points": 5, "cv": 2}])
 def test_a_time_limit_is_kept_within_a_tenth(monkeypatch, limit: int, options: dict) -> None:
     X, Y = planted()
     clock = Clock()
-    monkeypatch.setattr("polyrule.ensemble.control._monotonic", clock)
+    monkeypatch.setattr("polyrule.ensemble.schedule._monotonic", clock)
     clf = RuleEnsembleClassifier(max_rules=60, time_limit=limit, **options).fit(X, Y)
     assert clock.now <= 1.1 * limit
     assert len(clf.model_) >= 1
@@ -331,16 +302,36 @@ def test_row_numbers_of_folds_count_examples_of_weight_zero_too() -> None:
     assert same(whole, RuleEnsembleClassifier(cv=left, **options).fit(X[few], Y[few]))
 
 
-def test_of_several_starts_the_best_fit_is_kept() -> None:
+@pytest.mark.parametrize(("labels", "rules"), [(2, 30), (45, 45), (900, 100)])
+def test_the_default_number_of_rules_follows_the_number_of_labels(labels: int, rules: int) -> None:
+    assert options_of(RuleEnsembleClassifier(), labels).build.max_rules == rules
+    assert options_of(RuleEnsembleClassifier(7), labels).build.max_rules == 7
+
+
+def test_labels_that_no_rule_weights_are_stated() -> None:
     X, Y = planted()
-    heard = []
-    once = RuleEnsembleClassifier(max_rules=6, cv=0, restarts=1, labels_per_head=None, random_state=1).fit(X, Y)
-    often = clone(once).set_params(restarts=6, callback=heard.append).fit(X, Y)
-    last = [p.loss for p in heard if p.rules == 9]  # three to spare; they are taken out again afterwards
-    assert len(last) == 6
-    assert min(last) < last[0]  # so the first is not the best here
-    assert not same(once, often)
-    assert same(often, clone(often).set_params(callback=None, n_jobs=2).fit(X, Y))
+    clf = RuleEnsembleClassifier(max_rules=1, labels_per_head=1, cv=2).fit(X, Y)
+    (rule,) = clf.model_.rules
+    weighted = {clf.label_names_[entry.label] for entry in rule.head}
+    assert clf.labels_without_rules_ == clf.model_.labels_without_rules
+    assert sorted([*weighted, *clf.labels_without_rules_]) == ["y0", "y1", "y2"]
+
+
+@pytest.mark.parametrize(("rows", "least"), [(30, 3), (120, 5)])
+def test_a_rule_covers_at_least_five_rows_or_a_tenth_unless_fewer_are_asked_for(rows: int, least: int) -> None:
+    """Whatever the rows weigh: two people of weight 40 are two people."""
+    rare = np.arange(rows) < 2
+    X = np.column_stack([rare, np.arange(rows) % 7, np.arange(rows) % 2]).astype(float)
+    Y = np.column_stack([rare, X[:, 2] > 0]).astype(int)
+    weights = np.where(rare, 40.0, 1.0)
+    options = {"max_rules": 30, "cv": 0, "teacher": None}
+    auto, fewer = (
+        RuleEnsembleClassifier(min_coverage=given, **options).fit(X, Y, sample_weight=weights).model_
+        for given in ("auto", 1)
+    )
+    smallest = [model.fired(Table.from_array(X, model.features)).sum(axis=0).min() for model in (auto, fewer)]
+    assert smallest[0] >= least
+    assert smallest[1] == 2
 
 
 def test_explanations_and_paths(fitted) -> None:
@@ -414,7 +405,7 @@ def test_rules_for_a_label_test_its_features_only_and_forbidden_ones_never() -> 
     free = RuleEnsembleClassifier(max_rules=8, cv=2).fit(frame, Y)
     assert any(c.feature == 0 for rule in free.model_.rules for c in flatten(rule.body))
     limits = {"features": {"y0": ["x1", "x3"], "y2": ["x2", "x3"]}, "forbid": ["x5", "x3"]}
-    for options in ({}, {"teacher": None, "swaps": 2, "beam_width": 2}):
+    for options in ({}, {"teacher": None}):
         clf = RuleEnsembleClassifier(max_rules=8, cv=2, **limits, **options).fit(frame, Y)
         tested = {label: set() for label in range(3)}
         for rule in clf.model_.rules:
@@ -443,7 +434,7 @@ def test_rules_to_go_on_from_stay_and_are_weighed_with_the_others() -> None:
     first = RuleEnsembleClassifier(max_rules=2, cv=2, max_bins=8).fit(X, Y).model_
     odd = dataclasses.replace(first.rules[0], body=(NumericCondition(4, ">", 0.123456), *first.rules[0].body))
     start = dataclasses.replace(first, rules=(odd, first.rules[1]))
-    for options in ({}, {"teacher": None, "swaps": 3}):
+    for options in ({}, {"teacher": None}):
         clf = RuleEnsembleClassifier(max_rules=6, cv=2, labels_per_head=1, **options).fit(X, Y, start=start)
         assert 2 < len(clf.model_) <= 6
         for kept, rule in zip(start.rules, clf.model_.rules, strict=False):

@@ -21,12 +21,21 @@ EVERY = {
     "relevance": BinaryRelevanceRuleClassifier,
     "ensemble": RuleEnsembleClassifier,
 }
-SHARED = ["beam_width", "max_conditions", "time_limit", "n_jobs", "max_bins", "callback", "kernels"]
+SHARED = ["max_conditions", "time_limit", "n_jobs", "max_bins", "callback", "kernels"]
 OWN = {
-    "list": ["max_members", "max_rules", "max_head_size", "simplicity", "min_precision", "max_samples"],
-    "grown": ["max_members", "max_rules", "max_head_size", "remaining", "stop_threshold", "effort"],
-    "relevance": [],
-    "ensemble": ["max_rules", "max_members", "labels_per_head", "label_cost", "ridge", "points", "max_samples"],
+    "list": ["beam_width", "max_members", "max_rules", "max_head_size", "simplicity", "min_precision", "max_samples"],
+    "grown": ["beam_width", "max_members", "max_rules", "max_head_size", "remaining", "stop_threshold", "effort"],
+    "relevance": ["beam_width"],
+    "ensemble": [
+        "max_rules",
+        "max_alternatives",
+        "min_coverage",
+        "labels_per_head",
+        "label_cost",
+        "ridge",
+        "points",
+        "max_samples",
+    ],
 }
 
 

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("few_trees")
 LEARNERS = {
     "list": lambda: RuleListClassifier(simplicity=0.3),
     "list without teacher": lambda: RuleListClassifier(teacher=None, simplicity=0.3),
-    "ensemble": lambda: RuleEnsembleClassifier(5, restarts=1),
+    "ensemble": lambda: RuleEnsembleClassifier(5),
     "ensemble without teacher": lambda: RuleEnsembleClassifier(8, teacher=None),
 }
 

@@ -28,7 +28,7 @@ FRAME = pd.DataFrame(
 )
 FEATURES = FRAME[["age", "newsletter"]]
 WORDS = [";".join(name for name in ("calm", "happy") if row[name]) for _, row in FRAME.iterrows()]
-SMALL_ENSEMBLE = RuleEnsembleClassifier(max_rules=3, cv=2, teacher=None, restarts=1)
+SMALL_ENSEMBLE = RuleEnsembleClassifier(max_rules=3, cv=2, teacher=None)
 
 
 @pytest.mark.parametrize("learner", [RuleListClassifier(), BinaryRelevanceRuleClassifier(), SMALL_ENSEMBLE])

@@ -127,7 +127,7 @@ def test_a_feature_that_decides_everything_matters_most_and_plots():
     "estimator",
     [
         RuleListClassifier(max_rules=3, max_conditions=2),
-        RuleEnsembleClassifier(max_rules=3, cv=2, teacher=None, restarts=1),
+        RuleEnsembleClassifier(max_rules=3, cv=2, teacher=None),
     ],
     ids=["list", "ensemble"],
 )

@@ -19,7 +19,7 @@ CELLS = (
     "model.explain(data, row=1)",
     "model.smallest_flip(data, 'relaxing-calm')",
     "display(model.report(data))",
-    "ensemble = RuleEnsembleClassifier(max_rules=2, cv=2, teacher=None, restarts=1).fit(data)\nensemble",
+    "ensemble = RuleEnsembleClassifier(max_rules=2, cv=2, teacher=None).fit(data)\nensemble",
     "ensemble.explain(data, row=0)",
     "from polyrule.evaluation import importances\nimportances(model.model_, data.X, data.Y).plot().get_xlabel()",
 )

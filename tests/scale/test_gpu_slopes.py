@@ -17,8 +17,8 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.binning import Binning
 from polyrule.data.table import Feature, Table
-from polyrule.ensemble.gain import Slopes, best_conditions, reference_best_conditions
-from polyrule.ensemble.logistic import Logistic, unit_for
+from polyrule.ensemble.gain import Gradients, best_conditions, reference_best_conditions
+from polyrule.ensemble.logistic import Logistic, fixed_point_scale
 from polyrule.errors import LimitError, OptionError
 from polyrule.model.files import dumps
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -36,7 +36,7 @@ def _no_gpu(tmp_path_factory):
         yield
 
 
-def same_conditions(binned: BinnedTable, rows, slopes: Slopes, *given) -> None:
+def same_conditions(binned: BinnedTable, rows, slopes: Gradients, *given) -> None:
     features = np.arange(len(binned.slot))[len(rows) % 2 :]
     found = best_conditions(binned, rows, replace(slopes, compute=Compute(device=GpuKernels())), features, *given)
     expected = reference_best_conditions(binned.only(features.tolist()), rows, slopes, *given)
@@ -48,7 +48,7 @@ def same_conditions(binned: BinnedTable, rows, slopes: Slopes, *given) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3, 9, 20]), st.booleans(), st.sampled_from([-1, 0, 1]), st.booleans())
 def test_conditions(seed: int, labels: int, every_row: bool, sign: int, limited: bool) -> None:
-    binned, slopes, rows = test_gain.world(seed, labels=labels, cost=0.1 * (seed % 2))
+    binned, slopes, rows = test_gain.world(seed, labels=labels, cost=0.1 * (seed % 2), min_rows=1 + seed % 6)
     rng = np.random.default_rng(seed)
     if limited:
         direction = np.where(binned.nominal, 0, rng.integers(-1, 2, 4)).astype(np.int8)
@@ -71,8 +71,11 @@ def test_features_of_very_many_bins_are_added_up_directly() -> None:
     binned = BinnedTable.of(binning, binning.columns(table))
     chance = rng.random((2500, 9))
     units = 2.0**21  # the largest slopes there are, and more rows than fit into a sum of 32 bits
-    slopes = Slopes.of(
-        *(np.rint(units * some).astype(np.int32) for some in (np.ones((2500, 9)), np.maximum(chance, 0.01))),
+    slopes = Gradients.of(
+        *(
+            np.hstack([np.ones((2500, 1)), np.rint(units * some)]).astype(np.int32)
+            for some in (np.ones((2500, 9)), np.maximum(chance, 0.01))
+        ),
         units,
         1.0,
         0.0,
@@ -86,15 +89,15 @@ def test_features_of_very_many_bins_are_added_up_directly() -> None:
 def test_derivatives(seed: int, rows: int, whole_weights: bool) -> None:
     covers, targets, weights, labels, coefficients, support = test_logistic.world(seed, rows, whole_weights)
     there, here = (
-        Logistic(covers, targets, weights, unit_for(weights), compute)
+        Logistic(covers, targets, weights, fixed_point_scale(weights), compute)
         for compute in (Compute(device=GpuKernels()), Compute(kernels="reference"))
     )
-    np.testing.assert_array_equal(*(k.descents(labels, coefficients, support) for k in (there, here)))
-    for mine, its in zip(*(k.curvatures(labels, coefficients, support) for k in (here, there)), strict=True):
+    np.testing.assert_array_equal(*(k.gradients(labels, coefficients, support) for k in (there, here)))
+    for mine, its in zip(*(k.hessians(labels, coefficients, support) for k in (here, there)), strict=True):
         np.testing.assert_array_equal(its, mine)
-    slopes = np.zeros((2, 2, rows, len(targets)), dtype=np.int32)
+    slopes = np.zeros((2, 2, rows, 1 + len(targets)), dtype=np.int32)
     for kernel, found in zip((there, here), slopes, strict=True):
-        kernel.write_slopes(labels, coefficients, support, 2.0**20, *found)
+        kernel.write_gradients(labels, coefficients, support, 2.0**20, *found)
     np.testing.assert_array_equal(*slopes)
     some = np.flatnonzero(np.random.default_rng(seed).random(rows) < 0.4).astype(np.int32)
     shared = GpuKernels().shared_curvature(covers, some, slopes[0, 1], labels)
@@ -119,9 +122,7 @@ WAYS = {
     "teacher": {"teacher": "forest"},
     "monotone": {"monotone": {"x0": "up", "x3": "down"}},
     "features": {"features": {"y0": ["x0", "x1"]}, "forbid": ["x4"]},
-    "exchanges": {"swaps": 2, "beam_width": 2},
     "points": {"points": True, "cv": 3},
-    "restarts": {"teacher": "forest", "restarts": 2, "max_rules": 2},
 }
 
 
@@ -158,7 +159,7 @@ def test_a_gpu_that_runs_out_of_memory_is_an_error_of_one_sentence(monkeypatch) 
         raise OutOfMemoryError("out of memory allocating 9 bytes")
 
     X, Y = planted(rows=40)
-    monkeypatch.setattr(GpuKernels, "logistic_descents", refuse)
+    monkeypatch.setattr(GpuKernels, "logistic_gradients", refuse)
     with pytest.raises(LimitError, match=r"too little memory.*9 bytes.*max_samples"):
         RuleEnsembleClassifier(device="cuda").fit(X, Y)
     monkeypatch.setattr("polyrule.scale.counting.GpuCounter", refuse)

@@ -18,7 +18,7 @@ from polyrule.store import pack_table
 from polyrule.store.coded_table import unpack
 
 LABELS = ("a", "b", "c")
-QUICK = {"max_rules": 4, "restarts": 1, "teacher": None, "cv": 3}
+QUICK = {"max_rules": 4, "teacher": None, "cv": 3}
 
 
 def told(learner: RuleEnsembleClassifier) -> tuple[object, ...]:
@@ -89,7 +89,7 @@ def test_the_model_of_a_store_holds_on_the_values_that_were_packed(tmp_path) -> 
 
 def test_a_teacher_teaches_from_codes(tmp_path, benchmark_root) -> None:
     data = datasets.load("flags", "train")
-    learner = RuleEnsembleClassifier(max_rules=5, restarts=1)
+    learner = RuleEnsembleClassifier(max_rules=5)
     expected = told(learner.fit(data))
     assert told(learner.fit(pack(data, out=tmp_path / "s"))) == expected
 

@@ -16,7 +16,7 @@ from polyrule.errors import ModelError
 from polyrule.model import files
 
 pytestmark = pytest.mark.usefixtures("few_trees")
-QUICK: dict[str, Any] = {"max_rules": 4, "cv": 2, "restarts": 1}
+QUICK: dict[str, Any] = {"max_rules": 4, "cv": 2}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def data() -> Dataset:
 
 @pytest.fixture(scope="module")
 def plain(data) -> RuleEnsemble:
-    return RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data).model_
+    return RuleEnsembleClassifier(**QUICK, teacher=None).fit(data).model_
 
 
 def forged(model: Any, change) -> Any:
@@ -64,7 +64,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize("options", [{}, {"teacher": None}, {"teacher": None, "points": 5}], ids=str)
 def test_what_decides_a_prediction_is_learned_anew(data, options) -> None:
-    model = RuleEnsembleClassifier(**QUICK, **options, swaps=0, decision="per-label").fit(data).model_
+    model = RuleEnsembleClassifier(**QUICK, **options, decision="per-label").fit(data).model_
     found = model.verify(data)
     assert found.ok, str(found)
     assert not found.unchecked
@@ -93,21 +93,8 @@ def test_examples_may_weigh_any_real_number(data) -> None:
     assert not forged(model, FORGERIES["coverage"]).verify(weighed, learn=False).ok
 
 
-def test_weights_of_rules_that_test_the_same_are_no_optimum_together() -> None:
-    """Little data offers the same body again; each of the two weights is penalised, but the model shows their sum."""
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(20, 1))
-    Y = (X + rng.normal(size=(20, 1)) / 10 > 0).astype(np.uint8)
-    learned = RuleEnsembleClassifier(max_rules=6, teacher=None, cv=0).fit(X, Y)
-    assert len(learned.model_) < 6
-    found = learned.verify(X, Y)
-    assert (found.ok, found.slope, found.unchecked) == (True, None, ())
-    again = learned.model_.refit(Dataset(Table.from_array(X), Y, learned.label_names_), ridge=1.0)
-    assert again.verify(Dataset(Table.from_array(X), Y, learned.label_names_)).slope < 1e-5
-
-
 def test_another_decision_is_tuned_again(data) -> None:
-    learner = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data)
+    learner = RuleEnsembleClassifier(**QUICK, teacher=None).fit(data)
     before = learner.model_.decision
     model = learner.tune_decision("macro-f1", "per-label").model_
     assert model.decision != before
@@ -122,9 +109,9 @@ def test_what_cannot_be_learned_again_is_named_first(data, plain) -> None:
         return str(found).splitlines()[0]
 
     assert first(plain.reweigh(0, "a", 9.0)).endswith("it was changed by hand")
-    part = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data[:70]).model_
+    part = RuleEnsembleClassifier(**QUICK, teacher=None).fit(data[:70]).model_
     assert first(part.refit(data)).endswith("its weights were fitted anew after learning")
-    more = RuleEnsembleClassifier(**QUICK | {"max_rules": 5}, teacher=None, swaps=0).fit(data, start=plain).model_
+    more = RuleEnsembleClassifier(**QUICK | {"max_rules": 5}, teacher=None).fit(data, start=plain).model_
     assert first(more).endswith("it goes on from rules of another model")
     assert first(RuleEnsemble((), data.features, data.label_names, (0.0, 0.0), plain.decision)).startswith(
         "NOT CHECKED: "
@@ -134,7 +121,7 @@ def test_what_cannot_be_learned_again_is_named_first(data, plain) -> None:
 
 
 def test_another_machine_may_learn_something_else(data) -> None:
-    model = RuleEnsembleClassifier(**QUICK, swaps=0).fit(data).model_
+    model = RuleEnsembleClassifier(**QUICK).fit(data).model_
     elsewhere = forged(model, lambda d: (d["info"]["made_with"].update(numpy="1.0"), weights_times(-1)(d)))
     found = elsewhere.verify(data)
     assert found.ok
@@ -212,5 +199,5 @@ def test_what_is_refitted_on_its_training_data_is_learned_and_refitted(data, pla
     assert found.unchecked == ()
     assert not forged(model, FORGERIES["cuts"]).verify(data).ok
     assert not forged(plain.refit(data), lambda d: d.update(unit=2.0)).verify(data).ok
-    part = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data[:70]).model_.refit(data)
+    part = RuleEnsembleClassifier(**QUICK, teacher=None).fit(data[:70]).model_.refit(data)
     assert [f.what for f in forged(part, lambda d: d.update(unit=2.0)).verify(data).findings][:1] == ["the unit"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.binning.binning import Binning
-from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, AnyTest, BinTest, holds, satisfied, single_tests
+from polyrule.binning.code_tests import ABOVE, AnyTest, satisfied, single_tests
 from polyrule.utils.arrays import Bools, Codes, Ints32
 
 # A column is listed, not stored whole, if one code holds for at least this share of the rows.
@@ -134,17 +134,6 @@ class BinnedTable:
         """
         signs = [int(self.direction[t.feature]) * (1 if t.kind == ABOVE else -1) for t in single_tests(tests)]
         return next((sign for sign in signs if sign), 0)
-
-    def opposite(self, test: BinTest) -> BinTest | None:
-        """Return the test that holds for all other non-missing values; None if there is none."""
-        bins = int(self.count[test.feature])
-        if test.kind == CATEGORY:
-            opposite = BinTest(test.feature, CATEGORY, 1 - test.bin) if bins == 2 else None
-        else:
-            opposite = BinTest(test.feature, ABOVE if test.kind == AT_MOST else AT_MOST, test.bin)
-        forbidden = np.array([self.forbidden[test.feature]])
-        is_forbidden = opposite is not None and forbidden[0] >= 0 and holds(opposite, forbidden, bins)[0]
-        return None if is_forbidden else opposite
 
     def column(self, feature: int) -> Codes:
         """Return the codes of one feature for all rows."""

@@ -1,4 +1,4 @@
-"""Additive rules: a few readable ones whose weights, refitted together, add up to a strong model."""
+"""Ensembles of weighted rules: few readable rules with jointly optimal weights."""
 
 from polyrule.model.decisions import Decision
 from polyrule.model.rule import Entry, WeightedRule

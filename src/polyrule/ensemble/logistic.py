@@ -1,13 +1,14 @@
-"""The logistic loss of additive rules: its slopes and curvatures, the Newton steps that lower it, calibration.
+"""Logistic loss of additive rules: its derivatives, Newton steps, and calibration.
 
-What each row contributes is rounded to a whole number of small units before it is added up, so that sums are exact in
-any order, and exponentials are computed from single operations. Therefore the compiled and the NumPy form, every
-processor and every version of a library come to the same weights, to the last digit.
+Contributions of rows are rounded to whole numbers of small units before they are added up, so that sums are exact in
+any order, and exponentials are computed from single operations. Therefore the compiled and the NumPy form, all
+processors and all versions of libraries have equal weights, to the last digit. A target that is NaN is unknown, and
+contributes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,9 @@ from polyrule.utils.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, 
 from polyrule.utils.compute import ONE_THREAD, Compute
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
-_LEAST_CURVATURE = 1e-9  # keeps the matrix of a rule without effect regular
+_MIN_HESSIAN = 1e-9  # the matrix of a rule without effect stays regular
 _FARTHEST = 690.0
-_FINEST = 2.0**44  # units that a number is rounded to before it is weighed
+_FINEST = 2.0**44  # units that a number is rounded to before it is weighted
 _BLOCK = 4096
 _EIGHT = 8
 # 1 / k! from k = 13 down, and 1 / (2 k + 1) from k = 16 down.
@@ -33,12 +34,12 @@ _EXPONENTIAL = (
 _LOGARITHM = tuple(1.0 / k for k in range(33, 0, -2))
 
 
-def falling(sizes: Matrix) -> Matrix:
-    """exp(-x) of numbers of at least 0, the same on every machine.
+def exp_neg(sizes: Matrix) -> Matrix:
+    """Return exp(-x) of numbers of at least 0, equal on all machines.
 
     Examples
     --------
-    >>> bool(abs(falling(np.array([1.0]))[0] - np.exp(-1)) < 1e-16)
+    >>> bool(abs(exp_neg(np.array([1.0]))[0] - np.exp(-1)) < 1e-16)
     True
     """
     sizes = np.minimum(sizes, _FARTHEST)
@@ -51,12 +52,12 @@ def falling(sizes: Matrix) -> Matrix:
     return np.asarray(np.ldexp(total, twos.astype(np.int64)))
 
 
-def log_of_one_and(numbers: Matrix) -> Matrix:
-    """log(1 + x) of numbers from 0 to 1, the same on every machine.
+def log1p(numbers: Matrix) -> Matrix:
+    """Return log(1 + x) of numbers from 0 to 1, equal on all machines.
 
     Examples
     --------
-    >>> bool(abs(log_of_one_and(np.array([1.0]))[0] - np.log(2)) < 2e-16)
+    >>> bool(abs(log1p(np.array([1.0]))[0] - np.log(2)) < 2e-16)
     True
     """
     shares = numbers / (2.0 + numbers)
@@ -67,19 +68,19 @@ def log_of_one_and(numbers: Matrix) -> Matrix:
     return np.asarray(2.0 * shares * total)
 
 
-def chances_of(scores: Matrix) -> Matrix:
-    """Probability that log-odds stand for."""
-    away = falling(np.abs(scores))
+def sigmoid(scores: Matrix) -> Matrix:
+    """Return the probabilities of log-odds."""
+    away = exp_neg(np.abs(scores))
     return np.asarray(np.where(scores >= 0, 1.0, away) / (1.0 + away))
 
 
-def unit_for(weights: Floats) -> float:
-    """Units per nat: so fine that sums over all rows still fit into 63 bits, and the number of a row into 51."""
+def fixed_point_scale(weights: Floats) -> float:
+    """Return units per nat, so that sums over all rows fit into 63 bits, and the number of a row into 51."""
     return float(2.0 ** min(61 - _bits(float(weights.sum())), 50 - weight_bits(weights)))
 
 
 def weight_bits(weights: Floats) -> int:
-    """Return the bits that the largest weight needs: the same for all from 1 to 64, so that units do not depend on it.
+    """Return the bits of the largest weight, equal for all from 1 to 64, so that units do not depend on it.
 
     Examples
     --------
@@ -94,14 +95,14 @@ def _bits(number: float) -> int:
     return int(np.ceil(np.log2(max(number, 1e-300))))
 
 
-def whole(weights: Floats, numbers: Matrix, unit: float) -> Ints:
-    """Return what rows contribute, in whole units; sums of it do not depend on the order.
+def to_fixed_point(weights: Floats, numbers: Matrix, unit: float) -> Ints:
+    """Return the contributions of rows, in whole units; their sums do not depend on the order.
 
-    Numbers are rounded before they are weighed, so that a weight of two is two rows.
+    Numbers are rounded before they are weighted, so that a weight of two is two rows.
 
     Examples
     --------
-    >>> whole(np.array([1.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.3004]), 1000.0)
+    >>> to_fixed_point(np.array([1.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.3004]), 1000.0)
     array([100, 200, 600])
     """
     fine = min(unit, _FINEST)
@@ -110,16 +111,17 @@ def whole(weights: Floats, numbers: Matrix, unit: float) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """The loss of given rules on given rows.
+    """Loss of rules on rows.
 
     Parameters
     ----------
     covers : ndarray of uint8, shape (1 + capacity, rows)
-        Which rows each rule covers; first the intercept, which covers all.
+        Rows of each rule; first the intercept, which covers all.
     targets : ndarray of float32, shape (labels, rows)
+        NaN if unknown.
     weights : ndarray, shape (rows,)
     unit : float
-        Units per nat that contributions are rounded to, see `unit_for`.
+        Units per nat, see `fixed_point_scale`.
     compute : Compute
     """
 
@@ -129,85 +131,78 @@ class Logistic:
     unit: float
     compute: Compute = ONE_THREAD
 
-    def descents(self, labels: Ints, coefficients: Matrix, support: Bools) -> Matrix:
-        """Derivatives of each label's loss by the weights in the support; 0 elsewhere."""
+    def gradients(self, labels: Ints, coefficients: Matrix, support: Bools) -> Matrix:
+        """Return the derivatives of each label's loss by the weights in the support; 0 elsewhere."""
         if self.compute.backend is not None:
-            given = self._given(labels, coefficients, support)
-            flat = self.compute.backend.logistic_descents(*given, self.unit, self.compute.threads)
+            arrays = self._arrays(labels, coefficients, support)
+            flat = self.compute.backend.logistic_gradients(*arrays, self.unit, self.compute.threads)
             return np.asarray(flat).reshape(coefficients.shape)
-        found = np.zeros(coefficients.shape, dtype=np.int64)
+        sums = np.zeros(coefficients.shape, dtype=np.int64)
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])
-            for rows in self._blocks():
-                scores, weights = self._scores(rules, coefficients[rules, place], rows)
-                surplus = whole(weights, chances_of(scores) - self.targets[label, rows], self.unit)
-                found[rules, place] += self.covers[rules, rows].astype(np.int64) @ surplus
-        return found.astype(np.float64) / self.unit
+            for rows, gradient, _ in self._derivatives(label, rules, coefficients[rules, place], self.unit):
+                sums[rules, place] += self.covers[rules, rows].astype(np.int64) @ gradient
+        return sums.astype(np.float64) / self.unit
 
-    def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
-        """Second derivatives of each label's loss by the weights in its support."""
+    def hessians(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
+        """Return the second derivatives of each label's loss by the weights in its support."""
         if self.compute.backend is not None:
-            flat = self.compute.backend.logistic_curvatures(
-                *self._given(labels, coefficients, support), self.unit, self.compute.threads
-            )
+            arrays = self._arrays(labels, coefficients, support)
+            flat = np.asarray(self.compute.backend.logistic_hessians(*arrays, self.unit, self.compute.threads))
             sizes = support.sum(axis=0).tolist()
             ends = np.cumsum(np.square(sizes, dtype=np.int64)).tolist()
-            return [np.asarray(flat)[end - n * n : end].reshape(n, n) for n, end in zip(sizes, ends, strict=True)]
-        found = []
-        for place in range(len(labels)):
+            return [flat[end - n * n : end].reshape(n, n) for n, end in zip(sizes, ends, strict=True)]
+        matrices = []
+        for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])
             matrix = np.zeros((len(rules), len(rules)), dtype=np.int64)
-            for rows in self._blocks():
-                scores, weights = self._scores(rules, coefficients[rules, place], rows)
-                chances, covers = chances_of(scores), self.covers[rules, rows].astype(np.int64)
-                matrix += covers @ (covers * whole(weights, chances * (1.0 - chances), self.unit)).T
-            found.append(matrix.astype(np.float64) / self.unit)
-        return found
+            for rows, _, hessian in self._derivatives(label, rules, coefficients[rules, place], self.unit):
+                covers = self.covers[rules, rows].astype(np.int64)
+                matrix += covers @ (covers * hessian).T
+            matrices.append(matrix.astype(np.float64) / self.unit)
+        return matrices
 
-    def write_slopes(
-        self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, curvature: Ints32
+    def write_gradients(
+        self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, hessian: Ints32
     ) -> None:
-        """Write first and second derivatives by every score, in units of 1 / `scale`, into the labels' columns."""
+        """Write the derivatives by every score, in units of 1 / `scale`, into column k + 1 for label k."""
         if self.compute.backend is not None:
-            given = self._given(labels, coefficients, support)
-            self.compute.backend.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
+            arrays = self._arrays(labels, coefficients, support)
+            self.compute.backend.write_gradients(*arrays, scale, gradient, hessian, self.compute.threads)
             return
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])
-            for rows in self._blocks():
-                scores, weights = self._scores(rules, coefficients[rules, place], rows)
-                chances = chances_of(scores)
-                surplus = chances - self.targets[label, rows].astype(np.float64)
-                gradient[rows, label] = whole(weights, surplus, scale)
-                curvature[rows, label] = np.maximum(whole(weights, chances * (1.0 - chances), scale), 1)
+            for rows, first, second in self._derivatives(label, rules, coefficients[rules, place], scale):
+                gradient[rows, label + 1] = first
+                hessian[rows, label + 1] = np.maximum(second, ~np.isnan(self.targets[label, rows]))
 
-    def _given(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[npt.NDArray[Any], ...]:
-        return (
-            self.covers,
-            self.targets,
-            self.weights,
-            np.ascontiguousarray(labels),
-            np.ascontiguousarray(coefficients),
-            np.ascontiguousarray(support),
-        )
+    def _derivatives(self, label: int, rules: Ints, weights: Floats, unit: float) -> Iterator[tuple[slice, Ints, Ints]]:
+        """Go through blocks of rows with the derivatives by their scores, in units."""
+        for rows in row_blocks(len(self.weights), 1, _BLOCK):
+            chances, targets = sigmoid(self._scores(rules, weights, rows)), self.targets[label, rows].astype(np.float64)
+            gradient = np.where(np.isnan(targets), 0.0, chances - targets)
+            hessian = np.where(np.isnan(targets), 0.0, chances * (1.0 - chances))
+            some = self.weights[rows]
+            yield rows, to_fixed_point(some, gradient, unit), to_fixed_point(some, hessian, unit)
 
-    def _blocks(self) -> list[slice]:
-        return row_blocks(len(self.weights), 1, _BLOCK)
+    def _arrays(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[npt.NDArray[Any], ...]:
+        weights = (np.ascontiguousarray(array) for array in (labels, coefficients, support))
+        return (self.covers, self.targets, self.weights, *weights)
 
-    def _scores(self, rules: Ints, weights: Floats, rows: slice) -> tuple[Floats, Floats]:
+    def _scores(self, rules: Ints, weights: Floats, rows: slice) -> Floats:
         scores = np.zeros(len(self.weights[rows]))
         for first in range(0, len(rules), _EIGHT):  # in the order of the compiled form
             together = np.zeros(len(scores))
             for weight, rule in zip(weights[first : first + _EIGHT], rules[first : first + _EIGHT], strict=True):
                 together += weight * self.covers[rule, rows]
             scores += together
-        return scores, self.weights[rows]
+        return scores
 
 
 def newton_steps(
     matrices: Sequence[Matrix], support: Bools, penalties: Floats, gradient: Matrix, compute: Compute = ONE_THREAD
 ) -> tuple[Matrix, Bools]:
-    """Solve (matrix + penalties) step = gradient for every label; also tell which matrices are positive definite.
+    """Solve (matrix + penalties) step = gradient for every label; also return which matrices are positive definite.
 
     Parameters
     ----------
@@ -219,8 +214,8 @@ def newton_steps(
     compute : Compute
     """
     if compute.compiled is not None:
-        given = (_flat(matrices), np.ascontiguousarray(support), penalties, np.ascontiguousarray(gradient))
-        steps, good = compute.compiled.newton_steps(*given)
+        arrays = (_flat(matrices), np.ascontiguousarray(support), penalties, np.ascontiguousarray(gradient))
+        steps, good = compute.compiled.newton_steps(*arrays)
         return np.asarray(steps).reshape(support.shape), np.asarray(good).astype(bool)
     return _for_each(matrices, support, penalties, lambda parts, cells: _solved(parts, gradient[cells]))
 
@@ -228,7 +223,7 @@ def newton_steps(
 def inverse_diagonals(
     matrices: Sequence[Matrix], support: Bools, penalties: Floats, compute: Compute = ONE_THREAD
 ) -> tuple[Matrix, Bools]:
-    """Diagonals of the inverses of (matrix + penalties), shaped like `support`; see `newton_steps`."""
+    """Return the diagonals of the inverses of (matrix + penalties), shaped like `support`; see `newton_steps`."""
     if compute.compiled is not None:
         found, good = compute.compiled.inverse_diagonals(_flat(matrices), np.ascontiguousarray(support), penalties)
         return np.asarray(found).reshape(support.shape), np.asarray(good).astype(bool)
@@ -238,7 +233,7 @@ def inverse_diagonals(
 def _for_each(
     matrices: Sequence[Matrix], support: Bools, penalties: Floats, find: Callable[[Any, Any], Floats]
 ) -> tuple[Matrix, Bools]:
-    """Put what is found for every positive definite matrix into the cells of its label."""
+    """Write the results of every positive definite matrix into the cells of its label."""
     found, good = np.zeros(support.shape), np.ones(len(matrices), dtype=bool)
     for place, matrix in enumerate(matrices):
         inside = support[:, place]
@@ -257,7 +252,7 @@ def _split(matrix: Matrix, penalties: Floats) -> Matrix | None:
     """Lower triangle with ones on its diagonal, and in their place the diagonal matrix between it and its transpose."""
     parts = matrix.copy()
     places = np.arange(len(parts))
-    parts[places, places] += penalties + _LEAST_CURVATURE
+    parts[places, places] += penalties + _MIN_HESSIAN
     for k in places.tolist():
         if not parts[k, k] > 0:
             return None
@@ -293,12 +288,12 @@ def _inverse_diagonal(parts: Matrix) -> Floats:
 _MOST_CELLS = 2_000_000
 _SCORES_AT_A_TIME = 65_536
 _MOST_STEPS = 60
-_FARTHEST_SCORE = 50.0  # log-odds beyond it say nothing more
+_FARTHEST_SCORE = 50.0  # largest log-odds that are told apart
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A straight line through scores (log-odds); it keeps a model additive, so it disappears into its weights."""
+    """Straight line through scores (log-odds); a model stays additive, so its weights contain the line."""
 
     slope: float = 1.0
     shift: float = 0.0
@@ -308,7 +303,8 @@ class Calibration:
         """Fit by logistic regression on scores of examples that were not used to make them.
 
         A weak penalty pulls towards the identity, which also keeps the slope finite where the scores separate the
-        labels perfectly. A slope that is not positive would turn the model around; such scores are left as they are.
+        labels perfectly. A slope that is not positive would turn the model around; then the scores do not change.
+        Labels that are unknown count nowhere.
 
         Examples
         --------
@@ -319,21 +315,22 @@ class Calibration:
         array([2.2])
         """
         some = slice(None, None, max(1, scores.size // _MOST_CELLS))
-        flat = np.clip(scores[some].ravel().astype(np.float64), -_FARTHEST_SCORE, _FARTHEST_SCORE)
-        wanted = truth[some].ravel().astype(np.float64)
-        every = np.repeat(weights[some], scores.shape[1])
+        known = truth[some].ravel() <= 1
+        flat = np.clip(scores[some].ravel()[known].astype(np.float64), -_FARTHEST_SCORE, _FARTHEST_SCORE)
+        targets = truth[some].ravel()[known].astype(np.float64)
+        cell_weights = np.repeat(weights[some], scores.shape[1])[known]
         value = np.inf
         line: Floats = np.array([0.0, 1.0])
         step: Floats = np.zeros(2)
         for _ in range(_MOST_STEPS):
-            here, gradient, curvature = _around(line - step, flat, wanted, every, compute)
+            here, gradient, hessian = _around(line - step, flat, targets, cell_weights, compute)
             if here > value:
                 step = step / 2.0
                 continue
             improved, line, value = value - here, line - step, here
             if improved <= 1e-12 * abs(value):
                 break
-            step = _line_step(curvature, gradient)
+            step = _line_step(hessian, gradient)
         shift, slope = np.round(line, 9).tolist()
         return cls(slope, shift) if slope > 0 else cls()
 
@@ -343,38 +340,39 @@ class Calibration:
 
 
 def _around(
-    line: Floats, flat: Floats, wanted: Floats, every: Floats, compute: Compute
+    line: Floats, flat: Floats, targets: Floats, weights: Floats, compute: Compute
 ) -> tuple[float, Floats, Matrix]:
-    """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
+    """Return the penalized loss of a line, its gradient and its hessian; sums are exact, equal on all machines."""
     away = line - np.array([0.0, 1.0])
-    unit = unit_for(every) / 4096  # one number may be as large as a few thousand
+    unit = fixed_point_scale(weights) / 4096  # one number may be as large as a few thousand
     if compute.compiled is not None:
-        found = compute.compiled.line_sums(flat, wanted, every, *line.tolist(), unit, compute.threads)
-        sums: Ints = np.array(found, dtype=np.int64)
+        native_sums = compute.compiled.line_sums(flat, targets, weights, *line.tolist(), unit, compute.threads)
+        sums: Ints = np.array(native_sums, dtype=np.int64)
     else:
-        sums = reference_line_sums(flat, wanted, every, line, unit)
-    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
+        sums = reference_line_sums(flat, targets, weights, line, unit)
+    value, by_shift, by_slope, shift_shift, shift_slope, slope_slope = (sums.astype(np.float64) / unit).tolist()
     value += (away[0] * away[0] + away[1] * away[1]) / 2
-    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
+    hessian = np.array([[shift_shift + 1, shift_slope], [shift_slope, slope_slope + 1]])
+    return value, np.array([by_shift, by_slope]) + away, hessian
 
 
-def reference_line_sums(flat: Floats, wanted: Floats, every: Floats, line: Floats, unit: float) -> Ints:
-    """Plain NumPy form of the native kernel; every number comes out the same."""
+def reference_line_sums(flat: Floats, targets: Floats, weights: Floats, line: Floats, unit: float) -> Ints:
+    """Return the sums of the native kernel by plain NumPy; every number is equal."""
     sums: Ints = np.zeros(6, dtype=np.int64)
     for block in row_blocks(len(flat), 1, _SCORES_AT_A_TIME):
-        scores, weights, truth = flat[block], every[block], wanted[block]
+        scores, target = flat[block], targets[block]
         moved = line[0] + line[1] * scores
-        chance = chances_of(moved)
-        losses = np.maximum(moved, 0) + log_of_one_and(falling(np.abs(moved))) - truth * moved
-        surplus, bent = chance - truth, chance * (1 - chance)
-        terms = (losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
-        sums += [whole(weights, term, unit).sum() for term in terms]
+        chance = sigmoid(moved)
+        losses = np.maximum(moved, 0) + log1p(exp_neg(np.abs(moved))) - target * moved
+        gradient, hessian = chance - target, chance * (1 - chance)
+        terms = (losses, gradient, gradient * scores, hessian, hessian * scores, hessian * scores * scores)
+        sums += [to_fixed_point(weights[block], term, unit).sum() for term in terms]
     return sums
 
 
-def _line_step(curvature: Matrix, gradient: Floats) -> Floats:
-    """The Newton step, by Cramer's rule."""
-    (a, b), (_, d) = curvature.tolist()
+def _line_step(hessian: Matrix, gradient: Floats) -> Floats:
+    """Return the Newton step, by Cramer's rule."""
+    (a, b), (_, d) = hessian.tolist()
     first, second = gradient.tolist()
-    size = a * d - b * b
-    return np.array([(d * first - b * second) / size, (a * second - b * first) / size])
+    determinant = a * d - b * b
+    return np.array([(d * first - b * second) / determinant, (a * second - b * first) / determinant])

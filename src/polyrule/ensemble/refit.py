@@ -1,21 +1,21 @@
-"""The rules of an ensemble fitted anew: their weights, and how sums become labels. Each gives a new ensemble."""
+"""Refit of an ensemble: optimal weights for its rules, and another decision. Each returns a new ensemble."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
+from polyrule.conditions import Condition, thresholds
 from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.data.examples import examples_of, fingerprint, integer_weights
-from polyrule.data.labels import dense_labels, require_known
+from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.preparation import as_fitted
-from polyrule.ensemble.control import signs_of
-from polyrule.ensemble.tuning import Evidence, check_decision, choose
-from polyrule.ensemble.weights import penalties_of
+from polyrule.ensemble.decision import OutOfFoldScores, check_decision, choose
+from polyrule.ensemble.solver import penalties_of
 from polyrule.errors import ModelError
 from polyrule.model.narrowing import fit_to
 from polyrule.model.rule import Entry
@@ -34,8 +34,8 @@ def refit(
 ) -> RuleEnsemble:
     """Return the ensemble with the best weights for its rules and heads on `data`.
 
-    The loss is the logistic loss of the labels, plus half of `ridge` times the sum of squared weights and 0.005 times
-    the sum of squared intercepts. `verify` checks the result. The decision stays as it is.
+    The loss is the logistic loss of the known labels, plus half of `ridge` times the sum of squared weights and 0.005
+    times the sum of squared intercepts. `verify` checks the result. The decision does not change.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def refit(
     data : Dataset
         With labels.
     ridge : float, optional
-        Positive; the one that learning chose where None.
+        Positive; by default that of the fit.
     keep : collection of int
-        Rules, counted from 0, whose weights must stay as they are.
+        Rules, counted from 0, whose weights must not change.
 
-    Of an ensemble learned with `monotone`, weights of the wrong sign leave their heads, rules without any the model.
+    With `monotone`, weights of the wrong sign leave their heads, and rules without any the model.
     """
     if ensemble.unit != 1:
         raise ModelError("the points of a scorecard cannot be refitted; refit the ensemble it was made from")
@@ -58,16 +58,17 @@ def refit(
     data = of_weight(data)
     covers, truth, weights = training(ensemble, data)
     coefficients, support = matrix_of(ensemble)
-    signs = np.array([0, *required_signs(ensemble)])
+    signs = np.array([0, *signs_of_rules(ensemble)])
     for label in range(truth.shape[1]):
         free = support[:, label].copy()
         free[[1 + rule for rule in kept]] = False
-        wrong_side = 1 - 2 * truth[:, label]
-        offset = wrong_side * (covers @ np.where(free, 0.0, coefficients[:, label]))
+        known = ~np.isnan(truth[:, label])
+        wrong_side = 1 - 2 * truth[known, label]
+        offset = wrong_side * (covers[known] @ np.where(free, 0.0, coefficients[:, label]))
         while True:
-            seen, nothing = wrong_side[:, None] * covers[:, free], np.zeros(np.count_nonzero(free))
-            penalties = penalties_of(len(nothing), ridge)
-            coefficients[free, label] = minimize_logistic_loss(seen, weights, nothing, nothing, penalties, offset)
+            columns, zeros = wrong_side[:, None] * covers[np.ix_(known, free)], np.zeros(np.count_nonzero(free))
+            penalties = penalties_of(len(zeros), ridge)
+            coefficients[free, label] = minimize_logistic_loss(columns, weights[known], zeros, zeros, penalties, offset)
             wrong = free & (coefficients[:, label] * signs < 0)
             if not wrong.any():
                 break
@@ -86,6 +87,9 @@ def refit(
         )
     digest = fingerprint(*examples_of(data)[:3])
     stated = {"targets": "labels", "ridge": ridge, "kept": sorted(kept)}
+    digest = fingerprint(*examples_of(data)[:3])
+    if ensemble.info.get("data_fingerprint") == digest and "calibration" in ensemble.info:
+        stated["of_training"] = True  # `verify` can learn and refit again
     if ensemble.info.get("data_fingerprint") == digest and "calibration" in ensemble.info:
         stated["of_training"] = True  # `verify` can learn and refit again
     info = {key: value for key, value in ensemble.info.items() if key not in ("calibration", "teacher")}
@@ -102,33 +106,33 @@ def refit(
 def tune_decision(
     ensemble: RuleEnsemble, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1"
 ) -> RuleEnsemble:
-    """Return the ensemble with the way of deciding that is best on `data`; rules and weights stay.
+    """Return the ensemble with the best decision on `data`; rules and weights do not change.
 
     Parameters
     ----------
     ensemble : RuleEnsemble
     data : Dataset
-        With labels; best examples that the model was not learned from, on which its sums are not too good.
+        With labels; preferably not the training data, on which the scores are too good.
     decision : {"auto", "threshold", "per-label", "subset", "expected-f1"}
-        "auto" compares them by cross-validation and takes the simplest that is not clearly beaten; for a scorecard or
-        a monotone ensemble only those that are made label by label.
+        "auto" takes the kind that suits `optimize`; for a scorecard or a monotone ensemble always one label by label.
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
-        What for.
+        Measure to maximize.
     """
     check_decision(decision, optimize, ensemble.info.get("monotone"))
     data = of_weight(data)
     _, truth, weights = training(ensemble, data)
     model, table = fit_to(ensemble, data.X)
     fold = np.arange(len(table)) % 3
-    evidence = Evidence(ensemble.worth * model.scores(table), truth.astype(np.uint8), weights, fold)
-    by_hand = ensemble.unit != 1 or "monotone" in ensemble.info
-    chosen, merits = choose(evidence, decision, optimize, by_hand=by_hand)
-    tuned = chosen if ensemble.unit == 1 else chosen.in_points(ensemble.unit)
-    return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": merits, "edited": True})
+    labels = np.where(np.isnan(truth), UNKNOWN, truth).astype(np.uint8)
+    scores = OutOfFoldScores(ensemble.worth * model.scores(table), labels, weights, fold)
+    by_label = ensemble.unit != 1 or "monotone" in ensemble.info
+    tuned, cv_scores = choose(scores, decision, optimize, by_label=by_label)
+    tuned = tuned if ensemble.unit == 1 else tuned.in_points(ensemble.unit)
+    return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": cv_scores, "edited": True})
 
 
 def of_weight(data: Dataset) -> Dataset:
-    """Return the examples of positive weight; the others count nowhere, as in learning."""
+    """Return the examples of positive weight; the others count nowhere."""
     if data.weights is None:
         return data
     kept = integer_weights(data.weights, len(data))[0] > 0
@@ -136,19 +140,19 @@ def of_weight(data: Dataset) -> Dataset:
 
 
 def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Floats]:
-    """Which rule covers which example (after a column of ones), the labels, and the weights of the examples."""
+    """Return covers of the rules (after a column of ones), labels (NaN if unknown), and weights of the examples."""
     if tuple(data.label_names) != ensemble.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     model, table = fit_to(ensemble, data.X)
     covers = np.hstack([np.ones((len(table), 1)), model.fired(table).astype(np.float64)])
-    require_known(data.Y, "fitting or checking an ensemble")
-    truth = dense_labels(data.Y).astype(np.float64)
+    labels = dense_labels(data.Y)
+    truth = np.where(labels == UNKNOWN, np.nan, labels)
     weights = np.ones(len(table)) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     return covers, truth, weights
 
 
 def matrix_of(ensemble: RuleEnsemble) -> tuple[Matrix, Bools]:
-    """Intercepts and weights, shape (1 + rules, labels), and which of them there are."""
+    """Return intercepts and weights, shape (1 + rules, labels), and their support."""
     coefficients = np.zeros((1 + len(ensemble.rules), len(ensemble.label_names)))
     coefficients[0] = ensemble.intercepts
     support = np.zeros(coefficients.shape, dtype=bool)
@@ -160,16 +164,33 @@ def matrix_of(ensemble: RuleEnsemble) -> tuple[Matrix, Bools]:
     return coefficients, support
 
 
-def required_signs(ensemble: RuleEnsemble) -> list[int]:
-    """Which sign the weights of each rule must have, 0 for any, so that scores stay monotone as learning was told."""
-    told = ensemble.info.get("monotone")
-    told = told if isinstance(told, dict) else {}
+def required_signs(body: Sequence[Condition], direction: Sequence[int]) -> list[int]:
+    """Return the sign that each condition on a feature with a direction requires of the weights of its rule.
+
+    If examples enter or leave a body as a feature rises, it may only raise or lower scores that rise with the feature.
+
+    Examples
+    --------
+    >>> from polyrule.conditions import NumericCondition
+    >>> body = NumericCondition(0, ">", 1.0), NumericCondition(1, ">", 1.0), NumericCondition(0, "<=", 2.0)
+    >>> required_signs(body, [1, 0])
+    [1, -1]
+    """
+    limits = (limit for limit in thresholds(body) if direction[limit.feature])
+    return [int(direction[limit.feature]) * (1 if limit.op == ">" else -1) for limit in limits]
+
+
+def signs_of_rules(ensemble: RuleEnsemble) -> list[int]:
+    """Return the required sign of the weights of each rule, 0 for any, so that scores stay monotone."""
+    monotone = ensemble.info.get("monotone")
+    monotone = monotone if isinstance(monotone, dict) else {}
     names = [feature.name for feature in ensemble.features]
-    direction = [0 if name not in told else 1 if told[name] == "up" else -1 for name in names]
-    return [next(iter(signs_of(rule.body, direction)), 0) for rule in ensemble.rules]
+    direction = [0 if name not in monotone else 1 if monotone[name] == "up" else -1 for name in names]
+    return [next(iter(required_signs(rule.body, direction)), 0) for rule in ensemble.rules]
 
 
 def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:
-    """Derivatives of the penalised loss of one label; the first column of `covers` is the intercept's."""
-    surplus = expit(offset + covers @ at) - truth
-    return np.asarray(covers.T @ (weights * surplus) + penalties_of(len(at), ridge) * at)
+    """Return the derivatives of the penalized loss of one label; the first column of `covers` is the intercept's."""
+    gradient = expit(offset + covers @ at) - truth
+    known = np.where(np.isnan(gradient), 0.0, gradient)
+    return np.asarray(covers.T @ (weights * known) + penalties_of(len(at), ridge) * at)

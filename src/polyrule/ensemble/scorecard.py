@@ -1,12 +1,12 @@
-"""Whole points instead of weights, so that a person can add a label's score up in the head."""
+"""Whole points instead of weights, so that a person can add up the score of a label."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.ensemble.logistic import chances_of
-from polyrule.ensemble.weights import loss
+from polyrule.ensemble.logistic import sigmoid
+from polyrule.ensemble.solver import loss
 from polyrule.utils.arrays import Bytes, Floats, Matrix
 
 
@@ -19,10 +19,10 @@ def to_points(
     *,
     one_unit: bool = False,
 ) -> tuple[Matrix, float | tuple[float, ...]]:
-    """Round weights to whole points of at most `most`, then move points while that brings the probabilities nearer.
+    """Round weights to whole points of at most `most`, then correct points while that improves the probabilities.
 
-    A label's points are added up by themselves, so each label has a unit of its own: with one for all, a label with a
-    large weight would leave the others a point or none.
+    The points of each label are added up separately, so each label has its unit: with one unit, a label with a large
+    weight would leave the others a point or none.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def to_points(
     weights : ndarray
         Weights of the rows.
     most : int
-        Largest number of points a rule may give or take; intercepts may be larger.
+        Maximum number of points of a rule, positive or negative; intercepts may be larger.
     signs : ndarray of int8, shape (1 + rules,), optional
-        Which sign the points of each rule must have, 0 for any.
+        Required sign of the points of each rule, 0 for any.
     one_unit : bool
-        Whether a point must be worth the same for all labels, as decisions among label sets need it.
+        True for one unit for all labels, which decisions among label sets need.
 
     Returns
     -------
@@ -56,8 +56,8 @@ def to_points(
         lowest[signs > 0] = highest[signs < 0] = 0
     for label in range(coefficients.shape[1]):
         free = np.flatnonzero(coefficients[:, label])
-        # Towards what the weights say, not the labels: those would undo the ridge and the calibration.
-        target = chances_of(covers @ coefficients[:, [label]])
+        # The target is the probability by weights, not the label, which would undo the ridge and the calibration.
+        target = sigmoid(covers @ coefficients[:, [label]])
         points[:, label] = _corrected(
             points[:, label], free, covers, target, weights, float(unit[label]), lowest, highest
         )
@@ -74,7 +74,7 @@ def _corrected(
     lowest: Floats,
     highest: Floats,
 ) -> npt.NDArray[np.float64]:
-    """Move one number by one point at a time, always the move that lowers the loss most, until none does."""
+    """Change one number by one point at a time, by which the loss decreases most, until none decreases it."""
     current = points.copy()
     scores = (covers[:, free] @ current[free] * unit)[:, None]
     reached = float(loss(scores, target, weights)[0])

@@ -1,4 +1,4 @@
-"""The scikit-learn class for compact ensembles of weighted rules, and the check of its parameters."""
+"""Scikit-learn class for ensembles of weighted rules."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.data.labels import dense_labels, require_known
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
-from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.control import Callback, LearnOptions, signs_of
-from polyrule.ensemble.growing import Growth
-from polyrule.ensemble.learning import learn
-from polyrule.ensemble.tuning import Evidence, check_decision, choose
+from polyrule.ensemble.boosting import BoostingOptions
+from polyrule.ensemble.decision import OutOfFoldScores, check_decision, choose
+from polyrule.ensemble.fit import fit
+from polyrule.ensemble.growth import GrowthOptions
+from polyrule.ensemble.options import FitOptions
+from polyrule.ensemble.refit import required_signs
+from polyrule.ensemble.schedule import Callback
 from polyrule.errors import OptionError
 from polyrule.estimators.base import (
     RuleEstimator,
@@ -28,7 +30,7 @@ from polyrule.estimators.base import (
     plain,
     unpacked,
 )
-from polyrule.estimators.options import whole
+from polyrule.estimators.options import price, whole
 from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.model.rule import WeightedRule
@@ -40,88 +42,82 @@ from polyrule.utils.messages import argument, parameter_name
 
 logger = logging.getLogger(__name__)
 
-# More examples than these need no teacher: thirty rules cannot chase the noise of so many.
-_MOST_TAUGHT = 200_000
+# More examples need no teacher: few rules cannot fit the noise of so many.
+_MAX_TAUGHT = 200_000
 _POINTS = 10
 _SPLITS = "a number of folds, a splitter, or pairs of row numbers"
-_TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
-_SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
+_HEAD_FACTOR = 8  # labels of a rule before pruning, for each that it may have on average
+_SEARCH_COST = 0.5  # gain that a label must exceed to count for a body, if heads are short
+_AUTO_RULES = 30, 100  # one rule per label, within these
 
 
 class RuleEnsembleClassifier(RuleEstimator):
-    """A few rules that a person can read, with the strength of a large ensemble.
+    """Ensemble of few readable rules with the strength of a large ensemble.
 
-    Each rule adds a signed weight to every label of its head; a label is predicted when its sum is large enough. Rules
-    are chosen one at a time by how far they can lower the logistic loss of all labels together, and after every rule
-    the weights of all of them are refitted. A forest fitted to the same training data tells how sure one can be of each
-    training label, which keeps the few rules from chasing noise; the forest is not part of the model.
+    Each rule adds a signed weight to every label of its head; a label is predicted if its sum is large enough. Rules
+    are added one at a time by their decrease of the logistic loss of all labels, and after every rule the weights of
+    all are refitted. Several builds, each of a part of the examples, are pooled, refitted to all of them, and reduced
+    to the rules that the loss misses most. A forest fitted to the same training data estimates each training label,
+    so that the few rules do not fit noise; the forest is not part of the model.
 
     Parameters
     ----------
-    max_rules : int
-        Most rules.
+    max_rules : "auto" or int
+        Maximum number of rules. "auto" allows one per label, at least 30 and at most 100.
+    min_coverage : "auto" or int
+        Minimum number of examples that a rule covers, whatever their weights. "auto" is five, or a tenth of the
+        examples if they are fewer than fifty.
     max_conditions : int
-        Most conditions per rule; a group of alternatives counts as one.
-    label_cost : "auto" or float
-        How far an entry of a head must lower the training loss (in nats) to be worth reading; more gives shorter heads.
-        "auto" takes the highest of a few prices at which the cross-validated log loss is within 2 % of the best.
+        Maximum number of conditions of a rule; a group of alternatives counts as one.
     labels_per_head : float or None
-        Most labels in a head on average; the price of an entry rises until that holds. None lets `label_cost` decide.
-    alternatives : "auto" or bool
-        Whether a rule may have a group of conditions of which not all must hold: "any of {jam, queue}", "at least 2 of
-        (age > 65, smoker = yes, systolic > 150)". A body grows by whatever gains most, so that rules have a group where
-        it pays; for an ensemble "auto" does what True does.
-    max_members : int
-        Most conditions in a group.
-    beam_width : int
-        Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
-    swaps : int
-        How often, at the end, the weakest rule may be exchanged for a better one.
-    restarts : int
-        Greedy choices are partly luck: rules may be learned so many times, each time with other mixed examples of the
-        teacher, and those that fit best are kept.
+        Maximum mean number of labels of a head; None for no limit.
+    label_cost : float
+        Decrease of the training loss, in nats, that an entry of a head must bring; more gives shorter heads.
+    max_alternatives : int
+        Maximum number of conditions in a group of which not all must hold: "any of {jam, queue}", "at least 2 of
+        (age > 65, smoker = yes, systolic > 150)"; 0 for rules without groups.
     ridge : "auto" or float
-        Penalty on squared weights; "auto" chooses by cross-validation.
+        Penalty on squared weights; "auto" is 2, or 0.15 for text.
     teacher : {"forest", None}
-        None fits the bare labels.
+        None fits the labels alone.
     decision : {"auto", "threshold", "per-label", "subset", "expected-f1"}
-        How sums become labels: one threshold on the probability, one per label, the most probable label set seen in
-        training, or the one with the largest expected F1; "auto" takes what does best in cross-validation.
+        Decision from sums: one threshold on the probability, one per label, the most probable label set of the training
+        data, or the one with the largest expected F1; "auto" takes the kind that suits `optimize`.
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
-        What the decision is tuned for.
+        Measure that the decision is tuned for.
     points : bool or int
-        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. A
-        point is worth as much log-odds as suits the label, or the same for all where `decision` chooses label sets. An
-        "auto" decision is then one that can be made by hand, with thresholds.
+        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the maximum. A
+        point has the log-odds that suit the label, or the same for all if `decision` chooses label sets. An "auto"
+        decision is then made with thresholds.
     cv : int, splitter or iterable of (train, test)
         Folds of the cross-validation, on the training data only. Each of its models learns from all examples outside
         its test rows.
     max_bins : int
-        Most intervals that a numeric feature is cut into; those of a store are whole bins of the store.
+        Maximum number of intervals of a numeric feature; those of a store are whole bins of the store.
     features : dict of str to list of str, or None
         Per label, the only features that rules for it may test; labels that are not named may use all.
     forbid : list of str or None
-        Features that no rule may test; the teacher does not see them either.
+        Features that neither rules nor the teacher may use.
     monotone : dict of str to {"up", "down"}, or None
         Numeric features that may count in one direction only: with "up" the sum of every label can only rise as the
         feature rises, with "down" only fall. A missing value is neither more nor less than another. Decisions are then
-        made by thresholds, so that predicted labels follow.
+        made by thresholds, so that predicted labels are monotone, too.
     time_limit : float or None
-        Seconds for all of `fit`; rules, teacher and folds share them.
+        Seconds for `fit`, including the teacher and the cross-validation.
     callback : callable or None
         Called with an `EnsembleProgress` when a phase begins and after every rule, from several threads if there are
-        several; returning True ends the search for rules of that part.
+        several; returning True ends the search for rules of that model.
     kernels : {None, "native", "reference"}
-        Which search kernel; both give the same rules.
+        Search kernel; both have equal results.
     n_jobs : int or None
         Threads; the model does not depend on it.
     random_state : int, RandomState or None
-        Seed of the forest, the mixed examples and the folds. An int gives the same model on every run.
+        Seed of the forest, the synthetic examples, the subsamples and the folds.
     max_samples : int or None
-        Of more examples, rules and weights are learned from a sample of so many, drawn by content, so that it does not
-        depend on their order; what rules cover is counted on all. None learns from all.
+        Of more examples, rules and weights are learned from a sample of this size, drawn by content, so that it does
+        not depend on their order; coverage is counted on all. None learns from all.
     device : {"cpu", "cuda"}
-        Where gains and weights are computed, on a processor or a GPU; the model does not depend on it.
+        Device that computes gains and weights; the model does not depend on it.
     verbose : bool
         Write a line on progress to standard error, at most one a second.
     keep_columns : list of str, or a pattern such as ``"*_id"``
@@ -133,15 +129,17 @@ class RuleEnsembleClassifier(RuleEstimator):
     model_ : RuleEnsemble
         The rules, weights and decision; `rules_` is the same object.
     stopped_reason_ : {"complete", "time_limit", "callback", "interrupted"}
-        Why learning ended.
-    merits_ : dict
-        What each kind of decision that was tried reached in cross-validation.
+        Reason for the end of the fit.
+    cv_scores_ : dict
+        Value of `optimize` in cross-validation, by kind of decision.
+    labels_without_rules_ : tuple of str
+        Labels that no rule weights; their probability is constant.
     label_names_ : tuple of str
         Names of the labels.
     features_ : tuple of Feature
         Name, kind and categories of every column of the training data.
     classes_ : ndarray
-        What the columns of `predict_proba` stand for: the label names, or the classes if y was one-dimensional.
+        Columns of `predict_proba`: the label names, or the classes if y was one-dimensional.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
@@ -160,22 +158,26 @@ class RuleEnsembleClassifier(RuleEstimator):
     """
 
     model_: RuleEnsemble
-    merits_: dict[str, Any]
+    cv_scores_: dict[str, Any]
     _holds = RuleEnsemble
-    _allowed: ClassVar = {"max_rules": whole(0), "max_conditions": whole(1), "max_bins": whole(2, most=60_000)}
-    _evidence: Evidence | None = None
+    _allowed: ClassVar = {
+        "max_rules": whole(0, "auto"),
+        "min_coverage": whole(1, "auto"),
+        "max_conditions": whole(1),
+        "label_cost": price(),
+        "max_alternatives": whole(0),
+        "max_bins": whole(2, most=60_000),
+    }
+    _scores: OutOfFoldScores | None = None
 
     def __init__(
         self,
-        max_rules: int = 30,
+        max_rules: str | int = "auto",
+        min_coverage: str | int = "auto",
         max_conditions: int = 4,
-        label_cost: str | float = "auto",
         labels_per_head: float | None = 4,
-        alternatives: str | bool = "auto",
-        max_members: int = 8,
-        beam_width: int = 1,
-        swaps: int = 0,
-        restarts: int = 1,
+        label_cost: float = 0.3,
+        max_alternatives: int = 8,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
         decision: str = "auto",
@@ -197,14 +199,11 @@ class RuleEnsembleClassifier(RuleEstimator):
         keep_columns: Any = (),
     ) -> None:
         self.max_rules = max_rules
+        self.min_coverage = min_coverage
         self.max_conditions = max_conditions
-        self.label_cost = label_cost
         self.labels_per_head = labels_per_head
-        self.alternatives = alternatives
-        self.max_members = max_members
-        self.beam_width = beam_width
-        self.swaps = swaps
-        self.restarts = restarts
+        self.label_cost = label_cost
+        self.max_alternatives = max_alternatives
         self.ridge = ridge
         self.teacher = teacher
         self.decision = decision
@@ -236,17 +235,16 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_decision(self.decision, self.optimize, self.monotone)
 
     def _fit_to(self, training: TrainingData, start: Any) -> Self:
-        options, start = _options_of(self), self._start(start, training)
+        options, start = _options_of(self, len(training.label_names)), self._start(start, training)
         most, some = self._sample_size(training), training
         if most is not None:
             if not isinstance(self.cv, (int, np.integer)):
                 advice = f"pass a number of folds, or {argument('max_samples', None)}"
                 raise OptionError(f"rules are learned from a sample; {advice}", parameter="cv")
             some = sampled(training, most, self._threads())
-        if len(training.table) > _MOST_TAUGHT:
-            options = dataclasses.replace(options, taught=False)
+        if len(training.table) > _MAX_TAUGHT:
+            options = dataclasses.replace(options, teacher=False)
         some = unpacked(some)
-        require_known(some.truth, "an ensemble of rules")
         table, truth = some.table, dense_labels(some.truth)
         assert isinstance(table, Table)
         if start is not None:
@@ -266,40 +264,41 @@ class RuleEnsembleClassifier(RuleEstimator):
         weights = some.weights.astype(np.float64) * float(some.scale)
         names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
         with self._on_device():
-            learned = learn(table, truth, weights, names, options, self._told(), fold)
-        model = learned.model
+            fitted = fit(table, truth, weights, names, options, self._told(), fold)
+        model = fitted.model
         if most is not None:
             model = ensemble_on_all(model, training, self._threads())
-            model.info.pop("weights", None)  # they are the best ones for the sample
+            model.info.pop("weights", None)  # they are optimal for the sample
         info = {"monotone": told} if told else {}
-        model = self._keep(training, model, learned.reason, info, merits_=learned.merits, _evidence=learned.evidence)
-        logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, learned.merits)
-        pass_on_interrupt(learned.reason, model)
+        learned = {"cv_scores_": fitted.cv_scores, "_scores": fitted.scores}
+        learned["labels_without_rules_"] = model.labels_without_rules
+        model = self._keep(training, model, fitted.reason, info, **learned)
+        logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, fitted.cv_scores)
+        pass_on_interrupt(fitted.reason, model)
         return self
 
     def _compute(self) -> Compute:
         return dataclasses.replace(super()._compute(), device=None if self.device == "cpu" else kernels_of(self.device))
 
     def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
-        """Decide for another measure, or in another way, with the same rules.
+        """Tune the decision for another measure, or another kind of decision, without another fit.
 
-        The cross-validated scores of the training examples were kept by `fit`, so this takes no time.
+        The out-of-fold scores of the training examples are attributes of the fitted estimator.
         """
         check_is_fitted(self)
-        if self._evidence is None:
+        if self._scores is None:
             raise OptionError(
                 "the scores of training examples are not stored with a model; model_.tune_decision(data) takes others"
             )
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
         check_decision(kind, optimize, self.monotone)
-        chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
-        unit = self.model_.unit
-        tuned_for = {"optimize": optimize, "decision": kind}  # what `verify` does again
-        info = self.model_.info | {"cross_validation": merits, "tuned": tuned_for}
-        tuned = chosen.in_points(unit) if self.points else chosen
+        tuned, cv_scores = choose(self._scores, kind, optimize, by_label=bool(self.points or self.monotone))
+        tuned_for = {"optimize": optimize, "decision": kind}  # `verify` tunes again
+        info = self.model_.info | {"cross_validation": cv_scores, "tuned": tuned_for}
+        tuned = tuned.in_points(self.model_.unit) if self.points else tuned
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
-        self.merits_ = merits
+        self.cv_scores_ = cv_scores
         return self
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
@@ -309,40 +308,36 @@ class RuleEnsembleClassifier(RuleEstimator):
 
 
 def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
-    """Per feature, 1 or -1 if all sums may only rise or only fall with it, else 0."""
+    """Return per feature 1 or -1 if all sums may only rise or only fall with it, else 0."""
     direction = np.zeros(len(limits.allowed), dtype=np.int8)
     for place, op in limits.directions.items():
         direction[place] = 1 if op == ">" else -1
     for number, rule in enumerate(start, start=1):
-        if len(set(signs_of(rule.body, direction.tolist()))) > 1:
+        if len(set(required_signs(rule.body, direction.tolist()))) > 1:
             raise OptionError(
-                f"what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "
+                f"the coverage of rule {number} neither only grows nor only shrinks as the monotone features rise; "
                 f"remove the rule, or the feature from {parameter_name('monotone')}",
                 parameter="start",
             )
     return direction
 
 
-def _options_of(given: RuleEnsembleClassifier) -> LearnOptions:
-    """Bring the parameters of an ensemble estimator into the form the learner takes."""
-    wanted = given.labels_per_head
-    members = int(given.max_members) if given.alternatives else 1
-    growth = Growth(given.max_conditions, members, given.beam_width)
-    prices = LearnOptions().prices if given.label_cost == "auto" else (float(given.label_cost),)
-    return LearnOptions(
-        build=BuildOptions(
-            given.max_rules,
-            label_cost=prices[0],
-            search_cost=0.0 if wanted is None else _SEARCH_COST,
-            max_head=None if wanted is None else int(_TRIED_LABELS * wanted),
-            swaps=given.swaps,
-            growth=growth,
+def _options_of(given: RuleEnsembleClassifier, labels: int) -> FitOptions:
+    """Return the parameters of an estimator as the options of a fit."""
+    length = given.labels_per_head
+    least, most = _AUTO_RULES
+    return FitOptions(
+        build=BoostingOptions(
+            min(most, max(least, labels)) if given.max_rules == "auto" else int(given.max_rules),
+            label_cost=float(given.label_cost),
+            search_cost=0.0 if length is None else _SEARCH_COST,
+            max_head=None if length is None else int(_HEAD_FACTOR * length),
+            growth=GrowthOptions(int(given.max_conditions), max(1, int(given.max_alternatives))),
         ),
-        taught=given.teacher is not None,
-        prices=prices,
-        ridges=() if given.ridge == "auto" else (float(given.ridge),),
-        restarts=int(given.restarts),
-        labels_per_head=None if wanted is None else float(wanted),
+        teacher=given.teacher is not None,
+        labels_per_head=None if length is None else float(length),
+        ridge=None if given.ridge == "auto" else float(given.ridge),
+        min_coverage=None if given.min_coverage == "auto" else int(given.min_coverage),
         folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,
         max_bins=int(given.max_bins),
         points=_POINTS if plain(given.points) is True else int(given.points),
@@ -355,9 +350,9 @@ def _options_of(given: RuleEnsembleClassifier) -> LearnOptions:
 
 
 def _folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
-    """In which part of the cross-validation each example is held out, -1 for never; None for folds of our own.
+    """Return the fold that each example is held out in, -1 for never; None for stratified folds.
 
-    Row numbers count all examples that were given; a splitter is asked about those of positive weight.
+    Row numbers count all examples of the user; a splitter gets those of positive weight.
     """
     if isinstance(cv, (int, np.integer)):
         return None

@@ -129,6 +129,12 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
         return all(float(number).is_integer() for number in numbers)
 
+    @property
+    def labels_without_rules(self) -> tuple[str, ...]:
+        """Labels that no rule weights, whose sum is their intercept for every example."""
+        weighted = {entry.label for rule in self.rules for entry in rule.head}
+        return tuple(name for label, name in enumerate(self.label_names) if label not in weighted)
+
     def _record(self, rule: WeightedRule) -> dict[str, Any]:
         weights = {f"weight {self.label_names[entry.label]}": entry.weight for entry in rule.head}
         return {"coverage": rule.coverage, **weights}

@@ -19,7 +19,7 @@ from polyrule.utils.arrays import Bools, Floats, Ints, Ints32, Matrix
 
 _NAMES = (
     *("gather", "place_rows", "add_up", "best_conditions"),
-    *("derivatives<false>", "derivatives<true>", "write_slopes", "shared_curvature"),
+    *("derivatives<false>", "derivatives<true>", "write_gradients", "shared_curvature"),
 )
 _NONE = np.uint64(0)  # in place of an array
 _TOGETHER = 1000  # entries that a block of threads reads at a time, as in slopes.cu
@@ -48,7 +48,7 @@ class GpuKernels:
         """Return an array of the device as NumPy's."""
         return on_host(array)
 
-    def slope_sums(self, gradient: Any, curvature: Any, rows: Ints32) -> Ints:
+    def gradient_sums(self, gradient: Any, curvature: Any, rows: Ints32) -> Ints:
         """Gradients, then curvatures of every label over `rows`."""
         _, total = self._gathered(gradient, curvature, self._rows(rows, len(gradient)), len(rows), None)
         return np.asarray(self.to_host(total).reshape(-1, 2).T.ravel())
@@ -66,6 +66,7 @@ class GpuKernels:
         ridge: float,
         cost: float,
         sign: int,
+        min_rows: int,
     ) -> tuple[Floats, Ints, Ints]:
         """Per one of `features` gain, bin and kind of test of the best condition; see `polyrule.ensemble.gain`."""
         if table not in self._columns:
@@ -88,7 +89,7 @@ class GpuKernels:
                 (
                     *(*columns.of_features, xp.asarray(part.astype(np.int32)), xp.asarray(at), total),
                     *(given[:wide], given[wide:], np.float64(ridge), np.float64(cost), np.int32(wide), np.int32(sign)),
-                    *(sums, found[some]),
+                    *(np.int64(min_rows), sums, found[some]),
                 ),
             )
         gains, tests = np.ascontiguousarray(self.to_host(found).T)
@@ -96,7 +97,7 @@ class GpuKernels:
         bins, kinds = np.where(gains < 0, [[-1], [0]], np.divmod(tests, 4))
         return gains, bins.astype(np.int32), kinds.astype(np.uint8)
 
-    def logistic_descents(
+    def logistic_gradients(
         self, covers: Any, targets: Any, weights: Any, labels: Ints, coefficients: Matrix, support: Bools, unit: float,
         threads: int = 1,
     ) -> Floats:  # fmt: skip
@@ -109,7 +110,7 @@ class GpuKernels:
         found.T[support.T] = sums.astype(np.float64) / unit
         return found
 
-    def logistic_curvatures(
+    def logistic_hessians(
         self, covers: Any, targets: Any, weights: Any, labels: Ints, coefficients: Matrix, support: Bools, unit: float,
         threads: int = 1,
     ) -> Floats:  # fmt: skip
@@ -123,13 +124,13 @@ class GpuKernels:
             matrix += np.tril(matrix, -1).T
         return sums.astype(np.float64) / unit
 
-    def logistic_slopes(
+    def write_gradients(
         self, covers: Any, targets: Any, weights: Any, labels: Ints, coefficients: Matrix, support: Bools, scale: float,
         gradient: Any, curvature: Any, threads: int = 1,
     ) -> None:  # fmt: skip
         """Write first and second derivatives by every score into the labels' columns."""
         across = -(-covers.shape[1] // device.TUNING.deciders)
-        kernels()["write_slopes"](
+        kernels()["write_gradients"](
             (across, len(labels)),
             (device.TUNING.deciders,),
             (

@@ -81,30 +81,30 @@ __global__ void add_up(const Code* codes, i64 examples, const int* slot, const i
     if (sums[i]) add_whole(&out[i64(i / stride) * 2 * wide + i % stride], sums[i]);
 }
 
-// What the labels that judge are asked: the curvature of each in all rows, and the slopes of rows that are covered
-// anyway, [label][gradient, curvature].
-struct Asked {
+// Parameters of the gain: the hessian of each label in all rows, and the sums of rows that are covered in any case,
+// [label][gradient, hessian].
+struct GainQuery {
   const i64 *root, *offset;
   double ridge, cost;
   int wide;
 };
 
 // The gain of all labels for a condition whose rows have the sums `upto`, or what they leave of `all`.
-__device__ double gain_of_all(const Asked& asked, const i64* upto, const i64* all, int sign) {
+__device__ double gain_of_all(const GainQuery& query, const i64* upto, const i64* all, int sign) {
   double sum = 0;
-  for (int first = 0; first < asked.wide; first += 8) {
+  for (int first = 0; first < query.wide; first += 8) {
     double value[8];
     for (int i = 0; i < 8; ++i) {
       const int label = first + i;
       value[i] = 0;
-      if (label >= asked.wide) continue;
+      if (label == 0 || label >= query.wide) continue;  // the first column counts rows
       i64 both[2];
       for (int w = 0; w < 2; ++w) {
         const int j = 2 * label + w;
-        both[w] = asked.offset[j] + (all ? all[j] - upto[j] : upto[j]);
+        both[w] = query.offset[j] + (all ? all[j] - upto[j] : upto[j]);
       }
       const double g = double(both[0]);
-      value[i] = gain_of(g, double(both[1]), 1.0 / double(asked.root[label]), asked.ridge, asked.cost);
+      value[i] = gain_of(g, double(both[1]), query.root[label] > 0 ? 1.0 / double(query.root[label]) : 0.0, query.ridge, query.cost);
       if (sign) value[i] = signed_gain(value[i], g, sign);
     }
     sum += sum_of_eight(value);
@@ -113,14 +113,14 @@ __device__ double gain_of_all(const Asked& asked, const i64* upto, const i64* al
 }
 
 // The best condition on each feature, one block of threads for each: its gain as bits, then bin * 4 + kind of test; a
-// negative gain where there is none. Rows need not be counted: the curvature of the first label is positive in each.
+// negative gain where there is none. The first column counts rows, and examples that are not synthetic.
 __global__ void best_conditions(const int* slot, const int* counts, const unsigned char* is_nominal, const int* usual,
                                 const signed char* direction, const int* forbids, const int* features, const i64* at,
                                 const i64* total, const i64* root, const i64* offset, double ridge, double cost,
-                                int wide, int sign, i64* table, i64* best) {
+                                int wide, int sign, i64 min_rows, i64* table, i64* best) {
   __shared__ double gains[256];
   __shared__ int places[256];
-  const Asked asked{root, offset, ridge, cost, wide};
+  const GainQuery query{root, offset, ridge, cost, wide};
   const int f = features[blockIdx.x], count = counts[f], stride = 2 * wide;
   const bool nominal = is_nominal[f];
   i64* sums = table + at[blockIdx.x] * stride;
@@ -136,21 +136,21 @@ __global__ void best_conditions(const int* slot, const int* counts, const unsign
   }
   __syncthreads();
   const int forbidden = forbids[f], low = sign_with(sign, -direction[f]), high = sign_with(sign, direction[f]);
-  const i64 *all = sums + i64(count - 1) * stride, whole = total[1];
+  const i64 *all = sums + i64(count - 1) * stride, whole = total[0];
   double gain = -1;
   int place = -1;
   for (int i = threadIdx.x; i < (nominal ? count : 2 * (count - 1)); i += blockDim.x) {
     const int b = nominal ? i : i / 2, above = nominal ? 0 : i % 2;
     const i64* upto = sums + i64(b) * stride;
-    const i64 weight = above ? all[1] - upto[1] : upto[1];
-    bool offered = weight > 0 && weight < whole;
+    const i64 rows = above ? all[0] - upto[0] : upto[0], examples = offset[1] + (above ? all[1] - upto[1] : upto[1]);
+    bool offered = rows > 0 && rows < whole && examples >= min_rows;
     if (nominal) offered = offered && b != forbidden;
     else {
-      offered = offered && (b == 0 || upto[1] > upto[1 - stride]);  // otherwise the same rows as the threshold before
+      offered = offered && (b == 0 || upto[0] > upto[-stride]);  // otherwise the same rows as the threshold before
       offered = offered && (above ? high : low) != kForbidden && (forbidden < 0 || (forbidden <= b) == (above == 1));
     }
     if (!offered) continue;
-    const double found = gain_of_all(asked, upto, above ? all : nullptr, nominal ? sign : above ? high : low);
+    const double found = gain_of_all(query, upto, above ? all : nullptr, nominal ? sign : above ? high : low);
     if (found > gain) gain = found, place = i;
   }
   gains[threadIdx.x] = gain, places[threadIdx.x] = place;
@@ -192,7 +192,7 @@ __device__ double chance_at(const Fit& fit, int place, i64 row) {
     score += together;
   }
   const double size = score < 0 ? -score : score;
-  return chance_of(score, falling(size < kFarthest ? size : kFarthest));
+  return sigmoid(score, exp_neg(size < kFarthest ? size : kFarthest));
 }
 
 // Rows of a block of threads that contribute to sums: how much, and by which rules each is covered, as bits.
@@ -256,8 +256,8 @@ __global__ void derivatives(POLYRULE_FIT, double unit, int words, int chunk, con
   for (int r = threadIdx.x; r < some.rows; r += blockDim.x) {
     const i64 row = base + r;
     const double chance = chance_at(fit, blockIdx.y, row);
-    const double value =
-        second ? chance * (1.0 - chance) : chance - double(fit.targets[fit.labels[blockIdx.y] * fit.examples + row]);
+    const double target = double(fit.targets[fit.labels[blockIdx.y] * fit.examples + row]);
+    const double value = second ? hessian_of(chance, target) : gradient_of(chance, target);
     some.note(r, contributed(fit.weights[row], value), fit.covers, fit.examples, row, fit.rules + start, n);
   }
   __syncthreads();
@@ -265,16 +265,17 @@ __global__ void derivatives(POLYRULE_FIT, double unit, int words, int chunk, con
   else some.add_by_rule(n, found + at[blockIdx.y]);
 }
 
-// Derivatives by every score, in whole units, into the labels' columns of [rows][every].
-__global__ void write_slopes(POLYRULE_FIT, double scale, i64 every, int* gradient, int* curvature) {
+// Derivatives by every score, in whole units, into [rows][columns]: label k is column k + 1.
+__global__ void write_gradients(POLYRULE_FIT, double scale, i64 columns, int* gradient, int* hessian) {
   const Fit fit{covers, targets, weights, examples, labels, starts, rules, coefficients};
   const i64 row = blockIdx.x * i64(blockDim.x) + threadIdx.x, label = fit.labels[blockIdx.y];
   if (row >= fit.examples) return;
   const Contribution contributed(scale);
   const double chance = chance_at(fit, blockIdx.y, row), weight = fit.weights[row];
-  const i64 bend = contributed(weight, chance * (1.0 - chance));
-  gradient[row * every + label] = int(contributed(weight, chance - double(fit.targets[label * fit.examples + row])));
-  curvature[row * every + label] = int(bend > 1 ? bend : 1);
+  const double target = double(fit.targets[label * fit.examples + row]);
+  const i64 least = target == target, value = contributed(weight, hessian_of(chance, target));
+  gradient[row * columns + label + 1] = int(contributed(weight, gradient_of(chance, target)));
+  hessian[row * columns + label + 1] = int(value > least ? value : least);
 }
 
 // Curvature of some labels (blockIdx.y) that each of n rules shares with some rows.

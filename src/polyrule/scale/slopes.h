@@ -1,6 +1,5 @@
-// The arithmetic of the ensemble that a processor and a GPU share: plain functions that compile as C++ and as CUDA, of
-// single operations in a fixed order, so that both come to the same digits. No multiplication and addition may be fused
-// where it is compiled.
+// The arithmetic of ensembles that a processor and a GPU share: plain functions that compile as C++ and as CUDA, of
+// single operations in a fixed order, so that both have equal results. It must be compiled without fused multiply-add.
 #pragma once
 
 #ifdef __CUDACC__
@@ -20,8 +19,8 @@ namespace polyrule_slopes {
 using Whole = long long;
 
 constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
-constexpr double kFarthest = 690;              // beyond it exp(-x) counts as exp(-690)
-constexpr double kFinest = 17592186044416.0;   // 2^44: units that a number is rounded to before it is weighed
+constexpr double kFarthest = 690;              // the largest x whose exp(-x) is computed
+constexpr double kFinest = 17592186044416.0;   // 2^44: units of a number before it is weighted
 
 POLYRULE_SLOPES Whole bits_of(double value) {
 #ifdef __CUDACC__
@@ -41,7 +40,7 @@ POLYRULE_SLOPES double from_bits(Whole bits) {
 
 POLYRULE_SLOPES Whole rounded(double value) { return bits_of(value + kMagic) - bits_of(kMagic); }
 
-// What a row of a weight contributes, in units: rounded before it is multiplied, so that a weight of two is two rows.
+// Contribution of a weighted row, in units: rounded before it is multiplied, so that a weight of two is two rows.
 class Contribution {
  public:
   POLYRULE_SLOPES explicit Contribution(double unit) : fine_(unit < kFinest ? unit : kFinest), coarse_(unit / fine_) {}
@@ -55,7 +54,7 @@ class Contribution {
 
 // exp(-x) for x from 0 to `kFarthest`, by a power of two and a Taylor series of degree 13: a unit in the last place at
 // most.
-POLYRULE_SLOPES double falling(double x) {
+POLYRULE_SLOPES double exp_neg(double x) {
   const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
   const double rest = (-x - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10;
   double sum = 1.6059043836821613e-10;
@@ -77,31 +76,37 @@ POLYRULE_SLOPES double falling(double x) {
 }
 
 // log(1 + x) for x from 0 to 1.
-POLYRULE_SLOPES double log_of_one_and(double x) {
+POLYRULE_SLOPES double log_one_plus(double x) {
   const double share = x / (2.0 + x), square = share * share;
   double sum = 1.0 / 33;
   for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
   return 2.0 * share * sum;
 }
 
-// Probability of a score; `away` is the exponential of its distance from 0, falling.
-POLYRULE_SLOPES double chance_of(double score, double away) { return (score >= 0 ? 1.0 : away) / (1.0 + away); }
+// Probability of a score; `away` is exp(-|score|).
+POLYRULE_SLOPES double sigmoid(double score, double away) { return (score >= 0 ? 1.0 : away) / (1.0 + away); }
 
-// What a label gains by a rule whose rows have these sums; `inverse` is one over the curvature of all rows.
+// First and second derivative of the loss by the score of a label; zero if its target is unknown, which is NaN.
+POLYRULE_SLOPES double gradient_of(double chance, double target) { return target == target ? chance - target : 0.0; }
+POLYRULE_SLOPES double hessian_of(double chance, double target) {
+  return target == target ? chance * (1.0 - chance) : 0.0;
+}
+
+// Gain of a label by a rule whose rows have these sums; `inverse` is one over the hessian of all rows.
 POLYRULE_SLOPES double gain_of(double g, double h, double inverse, double ridge, double cost) {
-  const double free = h - h * h * inverse;  // what an intercept cannot take over
+  const double free = h - h * h * inverse;  // without the share of the intercept
   const double gain = g * g / (free + ridge) * 0.5 - cost;
   return gain > 0 ? gain : 0.0;
 }
 
-// Of labels whose weights must have one sign, those whose gradient asks for the other gain nothing.
+// If weights must have one sign, a label whose weight would have the other gains nothing.
 POLYRULE_SLOPES double signed_gain(double gain, double g, double sign) { return g * sign < 0 ? gain : 0.0; }
 
 POLYRULE_SLOPES double sum_of_eight(const double* v) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-// Which sign the weights of a body must have once it tests a threshold of a feature: 1, -1, or 0 for any.
+// Required sign of the weights of a body that also tests a threshold of a feature: 1, -1, or 0 for any.
 constexpr int kForbidden = 2;
 POLYRULE_SLOPES int sign_with(int sign, int wanted) {
   return wanted == 0 || wanted == sign ? sign : sign == 0 ? wanted : kForbidden;

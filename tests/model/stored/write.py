@@ -22,9 +22,9 @@ LEARNERS = {
     "list-full": RuleListClassifier(scope="full", measure="hamming", max_rules=6),
     "list-single": RuleListClassifier(heads="single", measure="precision", max_rules=12),
     "binary-relevance": BinaryRelevanceRuleClassifier("m2"),
-    "ensemble": RuleEnsembleClassifier(max_rules=6, cv=2, teacher=None, restarts=1),
-    "scorecard": RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None, restarts=1, points=5),
-    "ensemble-sets": RuleEnsembleClassifier(max_rules=5, cv=2, teacher=None, restarts=1, decision="subset"),
+    "ensemble": RuleEnsembleClassifier(max_rules=6, cv=2, teacher=None),
+    "scorecard": RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None, points=5),
+    "ensemble-sets": RuleEnsembleClassifier(max_rules=5, cv=2, teacher=None, decision="subset"),
 }
 
 

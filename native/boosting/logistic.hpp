@@ -8,7 +8,7 @@
 
 namespace polyrule {
 
-// What a model of additive rules is fitted to. Covers: one row of 0 and 1 per rule, the intercept first.
+// Training data of additive rules. Covers: one row of 0 and 1 per rule, the intercept first. Unknown targets are NaN.
 struct Problem {
   const std::uint8_t* covers;
   const float* targets;  // [labels][rows]
@@ -16,10 +16,10 @@ struct Problem {
   std::size_t rows;
 
   const std::uint8_t* cover(std::size_t rule) const { return covers + rule * rows; }
-  const float* wanted(std::int64_t label) const { return targets + static_cast<std::size_t>(label) * rows; }
+  const float* target(std::int64_t label) const { return targets + static_cast<std::size_t>(label) * rows; }
 };
 
-// Weights of some labels, [rules][labels], and which of them there may be.
+// Weights of some labels, [rules][labels], and their support.
 struct Weights {
   const std::int64_t* labels;
   std::size_t size, count;  // rules, labels
@@ -31,29 +31,30 @@ struct Weights {
 std::size_t matrix_cells(const Weights& given);
 
 // Derivatives of each label's loss by the weights, [rules][labels].
-std::vector<double> logistic_descents(const Problem& problem, const Weights& given, double unit, int threads);
+std::vector<double> logistic_gradients(const Problem& problem, const Weights& given, double unit, int threads);
 
 // Second derivatives, one matrix after the other.
-std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads);
+std::vector<double> logistic_hessians(const Problem& problem, const Weights& given, double unit, int threads);
 
-// First and second derivatives by every score, in whole units, into the labels' columns of [rows][every].
-void logistic_slopes(const Problem& problem, const Weights& given, double scale, int threads, std::size_t every,
-                     std::int32_t* gradient, std::int32_t* curvature);
+// First and second derivatives by every score, in whole units, into [rows][columns]: label k is column k + 1.
+void write_gradients_hessians(const Problem& problem, const Weights& given, double scale, int threads,
+                              std::size_t columns, std::int32_t* gradient, std::int32_t* hessian);
 
-// What calibration adds up, in units, over scores that a line has moved: losses, their slopes by shift and tilt, their
-// curvatures.
+// Sums of calibration, in units, over scores that a line has moved: losses, their first derivatives by shift and slope,
+// and their second derivatives.
 std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
                                       std::size_t count, double shift, double slope, double unit, int threads);
 
 // Numbers by rule and label, and which labels' matrices were positive definite.
-struct Solved {
+struct NewtonResult {
   std::vector<double> values;
   std::vector<std::uint8_t> good;
 };
 
 // Solve (matrix + penalties) step = gradient for every label, or find the diagonals of the inverses. Coefficients are
 // not looked at.
-Solved newton_steps(const double* matrices, const Weights& given, const double* penalties, const double* gradient);
-Solved inverse_diagonals(const double* matrices, const Weights& given, const double* penalties);
+NewtonResult newton_steps(const double* matrices, const Weights& given, const double* penalties,
+                          const double* gradient);
+NewtonResult inverse_diagonals(const double* matrices, const Weights& given, const double* penalties);
 
 }  // namespace polyrule

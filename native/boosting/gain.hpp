@@ -9,7 +9,7 @@ namespace polyrule {
 
 using Code = std::uint16_t;
 
-// Columns as `polyrule.binning.binned_table.BinnedTable` holds them.
+// Columns as `polyrule.binning.binned_table.BinnedTable` stores them.
 struct Bins {
   const Code* dense;          // [slots][rows]
   const std::int32_t* slot;   // per feature: its row in `dense`, or -1 where only unusual codes are listed
@@ -24,33 +24,36 @@ struct Bins {
   std::size_t rows, features;
 };
 
-// Gradients and curvatures in whole units, [rows][labels].
-struct Slopes {
-  const std::int32_t *gradient, *curvature;  // curvatures are positive
-  std::size_t labels;
+// Gradients and hessians in whole units, [rows][columns]. The first column counts rows: each has gradient 1, and
+// hessian 1 if it is an example of the user, 0 if it is a synthetic one. The others are labels; unknown ones have none.
+struct Gradients {
+  const std::int32_t *gradient, *hessian;
+  std::size_t columns;
 };
 
-// What is asked: the rows that a condition decides about, the labels that judge it, and how.
-struct Asked {
+// A query: the rows that a condition decides about, the labels that judge it, and the parameters of the gain.
+struct GainQuery {
   const std::int32_t* rows;
   std::size_t count;
-  const std::int64_t* judges;  // ascending
+  const std::int64_t* judges;  // columns, ascending, the first one included
   std::size_t wide;
-  const std::int64_t* features;  // that are searched
+  std::size_t columns;           // of all gradients
+  const std::int64_t* features;  // to search
   std::size_t chosen;
-  const std::int64_t *root, *offset;  // per label: curvature of all rows; [2][labels] of rows that are covered anyway
+  const std::int64_t *root, *offset;  // per column: hessian of all rows; [2][columns] of rows covered in any case
   double ridge, cost;
-  int sign;  // that the weights of the body must have, 0 for any
+  int sign;               // required of the weights of the body, 0 for any
+  std::int64_t min_rows;  // that a body covers, without synthetic ones
 };
 
-// A feature's best condition; a negative gain where there is none.
+// A feature's best condition; a negative gain if there is none.
 struct Best {
   double gain = -1;
   std::int32_t bin = -1;
   std::uint8_t test = 0;  // at most, above, or the category
 };
 
-// Per chosen feature the best condition, the first of equals.
-std::vector<Best> best_conditions(const Bins& bins, const Slopes& slopes, const Asked& asked, int threads);
+// The best condition of each chosen feature, the first of equals.
+std::vector<Best> best_conditions(const Bins& bins, const Gradients& gradients, const GainQuery& query, int threads);
 
 }  // namespace polyrule

@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from polyrule.ensemble import tuning
-from polyrule.ensemble.tuning import (
+from polyrule.ensemble import decision
+from polyrule.ensemble.decision import (
     MEASURES,
-    Evidence,
+    OutOfFoldScores,
     best_sets,
     check_decision,
     choose,
     macro_f1,
-    rare_label_cuts,
+    rare_label_cutoffs,
     tune,
 )
 from polyrule.errors import OptionError
 from polyrule.model.decisions import KINDS
 
 
-def evidence(seed: int = 0, rows: int = 300, labels: int = 4, noise: float = 1.0) -> Evidence:
+def evidence(seed: int = 0, rows: int = 300, labels: int = 4, noise: float = 1.0) -> OutOfFoldScores:
     rng = np.random.default_rng(seed)
     scores = rng.normal(-0.5, 1.5, (rows, labels))
     truth = (rng.random(scores.shape) < expit(noise * scores)).astype(np.uint8)
-    return Evidence(scores, truth, np.ones(rows), np.arange(rows) % 4)
+    return OutOfFoldScores(scores, truth, np.ones(rows), np.arange(rows) % 4)
 
 
 @pytest.mark.parametrize("optimize", MEASURES)
@@ -37,17 +37,17 @@ def test_tuning_is_worth_it(optimize: str) -> None:
     decision, merits = choose(known, "auto", optimize)
     reached = MEASURES[optimize](known.truth, decision.labels(known.scores), known.weights)
     assert reached >= plain - 0.01
-    assert set(merits) == set(KINDS)
+    assert list(merits) == [decision.kind]
 
 
 def test_kinds_are_judged_on_examples_they_were_not_tuned_on() -> None:
     # Pure noise: a threshold per label would win on the examples it was tuned on.
     rng = np.random.default_rng(5)
-    noise = Evidence(
+    noise = OutOfFoldScores(
         rng.normal(size=(60, 10)), rng.integers(0, 2, (60, 10)).astype(np.uint8), np.ones(60), np.arange(60) % 4
     )
     tuned = MEASURES["hamming"](noise.truth, tune(noise, "per-label", "hamming").labels(noise.scores), noise.weights)
-    _, merits = choose(noise, "auto", "hamming")
+    _, merits = choose(noise, "per-label", "hamming")
     assert tuned > 0.53
     assert merits["per-label"] < tuned
 
@@ -71,7 +71,7 @@ def test_the_best_label_sets_are_those_of_trying_all(seed: int) -> None:
 def test_what_f1_hardly_misses_is_spent_on_the_other_measures(monkeypatch) -> None:
     known = evidence(rows=2000)
     thrifty = tune(known, "threshold", "micro-f1").labels(known.scores)
-    monkeypatch.setattr(tuning, "_SLACK", {"micro-f1": 0.0})
+    monkeypatch.setattr(decision, "_SLACK", {"micro-f1": 0.0})
     greedy = tune(known, "threshold", "micro-f1").labels(known.scores)
     of = {name: [MEASURES[name](known.truth, p, known.weights) for p in (thrifty, greedy)] for name in MEASURES}
     assert of["micro-f1"][0] > of["micro-f1"][1] - 0.01
@@ -79,14 +79,50 @@ def test_what_f1_hardly_misses_is_spent_on_the_other_measures(monkeypatch) -> No
     assert of["subset"][0] > of["subset"][1] + 0.005
 
 
-def test_other_measures_decide_between_kinds_that_are_as_good() -> None:
-    # Exactly one of two labels is present: thresholds often predict both or none, label sets never do.
+@pytest.mark.parametrize(
+    ("optimize", "kind"), [("micro-f1", "threshold"), ("macro-f1", "per-label"), ("subset", "subset")]
+)
+def test_each_measure_has_the_kind_that_suits_it(optimize: str, kind: str) -> None:
+    assert choose(evidence(), "auto", optimize)[0].kind == kind
+    assert choose(evidence(), "auto", optimize, by_label=True)[0].kind in ("threshold", "per-label")
+    assert choose(evidence(), "expected-f1", optimize, by_label=True)[0].kind == "expected-f1"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("optimize", MEASURES)
+def test_unknown_labels_change_no_decision(kind: str, optimize: str) -> None:
+    """Cells that are unknown have any score; where a whole label is known or not, the other examples decide alone."""
+    known = evidence(rows=120)
+    scores, truth = np.vstack([known.scores, known.scores[:40] + 9]), np.vstack([known.truth, known.truth[:40] * 0 + 2])
+    more = OutOfFoldScores(scores, truth, np.ones(160), np.append(known.fold, np.arange(40) % 4))
+    (decision, cv_scores), (expected, expected_scores) = (choose(some, kind, optimize) for some in (more, known))
+    assert decision == expected
+    assert cv_scores == pytest.approx(expected_scores)
+
+
+@pytest.mark.parametrize("optimize", MEASURES)
+def test_measures_leave_out_what_is_unknown(optimize: str) -> None:
+    """The slow twin goes through cells one by one."""
     rng = np.random.default_rng(4)
-    first = rng.integers(0, 2, 4000)
-    truth = np.stack([first, 1 - first], axis=1).astype(np.uint8)
-    scores = rng.normal(2.0 * truth - 1, 2.0)
-    decision, _ = choose(Evidence(scores, truth, np.ones(4000), np.arange(4000) % 4), "auto", "micro-f1")
-    assert decision.kind == "subset"
+    truth, predicted = rng.integers(0, 3, (60, 3)).astype(np.uint8), rng.integers(0, 2, (60, 3)).astype(np.uint8)
+    weights = rng.integers(1, 4, 60).astype(float)
+    cells = [(r, c) for r in range(60) for c in range(3) if truth[r, c] != 2]
+
+    def f1(some: list[tuple[int, int]], empty: float = 0.0) -> float:
+        right = sum(weights[r] for r, c in some if truth[r, c] == predicted[r, c] == 1)
+        total = sum(weights[r] * (int(truth[r, c]) + int(predicted[r, c])) for r, c in some)
+        return 2 * right / total if total else empty
+
+    rows = [r for r in range(60) if any(cell[0] == r for cell in cells)]
+    total = sum(weights[r] for r in rows)
+    expected = {
+        "micro-f1": f1(cells),
+        "macro-f1": np.mean([f1([cell for cell in cells if cell[1] == c]) for c in range(3)]),
+        "example-f1": sum(weights[r] * f1([cell for cell in cells if cell[0] == r], 1.0) for r in rows) / total,
+        "subset": sum(weights[r] * all(truth[q] == predicted[q] for q in cells if q[0] == r) for r in rows) / total,
+        "hamming": sum(weights[q[0]] * (truth[q] == predicted[q]) for q in cells) / sum(weights[r] for r, _ in cells),
+    }
+    assert MEASURES[optimize](truth, predicted, weights) == pytest.approx(expected[optimize])
 
 
 def uneven(seed: int, rows: int = 400) -> tuple[np.ndarray, np.ndarray]:
@@ -101,21 +137,21 @@ def test_cuts_for_rare_labels_do_better_on_new_examples_than_one_for_all_or_each
     for seed in range(8):
         scores, truth = uneven(seed)
         fresh, outcome = uneven(100 + seed, 4000)
-        known = Evidence(scores, truth, np.ones(400), np.arange(400) % 4)
+        known = OutOfFoldScores(scores, truth, np.ones(400), np.arange(400) % 4)
         one = tune(known, "threshold", "macro-f1").cuts
-        each = tuning._label_cuts(known, "micro-f1")
-        for results, cuts in ((sober, rare_label_cuts(known)), (alone, each), (shared, one)):
+        each = decision._label_cutoffs(known, "micro-f1")
+        for results, cuts in ((sober, rare_label_cutoffs(known)), (alone, each), (shared, one)):
             results.append(macro_f1(outcome, (fresh >= np.asarray(cuts)).astype(np.uint8), np.ones(4000)))
     assert np.mean(sober) > np.mean(alone) + 0.005
     assert np.mean(sober) > np.mean(shared) + 0.002
 
 
-def test_weights_count_as_repetitions_for_rare_label_cuts() -> None:
+def test_weights_count_as_repetitions_for_rare_label_cutoffs() -> None:
     scores, truth = uneven(3, 120)
     weights = np.random.default_rng(0).integers(1, 4, 120)
-    known = Evidence(scores, truth, weights.astype(float), np.arange(120) % 4)
+    known = OutOfFoldScores(scores, truth, weights.astype(float), np.arange(120) % 4)
     repeated = replace(known.of(np.repeat(np.arange(120), weights)), weights=np.ones(weights.sum()))
-    assert rare_label_cuts(known) == pytest.approx(rare_label_cuts(repeated))
+    assert rare_label_cutoffs(known) == pytest.approx(rare_label_cutoffs(repeated))
 
 
 @pytest.mark.parametrize(("kind", "optimize"), [("maybe", "micro-f1"), ("auto", "luck")])
@@ -129,7 +165,7 @@ def test_deciding_for_macro_f1_does_not_predict_wildly() -> None:
     rng = np.random.default_rng(0)
     scores = np.column_stack([rng.normal(0, 3, (400, 2)), rng.normal(-1, 0.1, (400, 10))])
     truth = (rng.random(scores.shape) < expit(scores)).astype(np.uint8)
-    known = Evidence(scores, truth, np.ones(400), np.arange(400) % 4)
+    known = OutOfFoldScores(scores, truth, np.ones(400), np.arange(400) % 4)
     micro = MEASURES["micro-f1"]
     best = micro(truth, tune(known, "threshold", "micro-f1").labels(scores), known.weights)
     for kind in ("threshold", "per-label", "subset"):

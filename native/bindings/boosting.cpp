@@ -1,4 +1,4 @@
-// The search for an ensemble's conditions, and the fit of its weights, as Python calls them.
+// Python bindings of the search for an ensemble's conditions and of the fit of its weights.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "ensemble/gain.hpp"
-#include "ensemble/logistic.hpp"
+#include "boosting/gain.hpp"
+#include "boosting/logistic.hpp"
 
 namespace polyrule {
 namespace {
@@ -17,37 +17,34 @@ auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& s
                         const Vector<std::int64_t>& starts, const Vector<std::int32_t>& listed_rows,
                         const Vector<Code>& listed_codes, const Vector<std::int8_t>& direction,
                         const Vector<std::int32_t>& forbidden, const Vector<std::int32_t>& rows,
-                        const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& curvature,
+                        const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& hessian,
                         const Vector<std::int64_t>& judges, const Vector<std::int64_t>& chosen,
                         const Vector<std::int64_t>& root, const Matrix<std::int64_t>& offset, double ridge, double cost,
-                        int sign, int threads) {
-  const std::size_t features = slot.shape(0), examples = gradient.shape(0), labels = gradient.shape(1);
+                        int sign, std::int64_t min_rows, int threads) {
+  const std::size_t features = slot.shape(0), examples = gradient.shape(0), columns = gradient.shape(1);
   require(has_shape(count, features) && has_shape(nominal, features) && has_shape(usual, features) &&
               has_shape(direction, features) && has_shape(forbidden, features) && has_shape(starts, features + 1),
           "bins: one entry per feature is needed");
-  require(has_shape(curvature, examples, labels), "gradient and curvature need the same shape");
-  require(has_shape(root, labels), "gradient and curvature need one column per label");
-  require(has_shape(offset, 2, labels), "offset needs a gradient and a curvature per label");
-  require(judges.shape(0) > 0, "some label must judge");
+  require(has_shape(hessian, examples, columns), "gradient and hessian need the same shape");
+  require(has_shape(root, columns), "root needs a hessian per column");
+  require(has_shape(offset, 2, columns), "offset needs a gradient and a hessian per column");
+  require(judges.shape(0) > 0 && judges.data()[0] == 0, "the first column must be among the judges");
   require_places(rows, examples, "no such row");
-  require_places(judges, labels, "no such label, or not in order", true);
+  require_places(judges, columns, "no such label, or not in order", true);
   require_places(chosen, features, "no such feature");
   const Bins bins{dense.data(),     slot.data(),      count.data(),       nominal.data(),
                   usual.data(),     starts.data(),    listed_rows.data(), listed_codes.data(),
                   direction.data(), forbidden.data(), examples,           features};
-  const Slopes slopes{gradient.data(), curvature.data(), labels};
-  const Asked asked{rows.data(),   rows.shape(0),
-                    judges.data(), judges.shape(0),
-                    chosen.data(), chosen.shape(0),
-                    root.data(),   offset.data(),
-                    ridge,         cost,
-                    sign};
+  const Gradients gradients{gradient.data(), hessian.data(), columns};
+  const GainQuery query{rows.data(),     rows.shape(0), judges.data(), judges.shape(0), columns, chosen.data(),
+                        chosen.shape(0), root.data(),   offset.data(), ridge,           cost,    sign,
+                        min_rows};
   std::vector<double> gains;
-  std::vector<std::int32_t> cuts;
+  std::vector<std::int32_t> thresholds;
   std::vector<std::uint8_t> tests;
-  for (const Best& found : unlocked([&] { return best_conditions(bins, slopes, asked, threads); }))
-    gains.push_back(found.gain), cuts.push_back(found.bin), tests.push_back(found.test);
-  return std::make_tuple(give(std::move(gains)), give(std::move(cuts)), give(std::move(tests)));
+  for (const Best& best : unlocked([&] { return best_conditions(bins, gradients, query, threads); }))
+    gains.push_back(best.gain), thresholds.push_back(best.bin), tests.push_back(best.test);
+  return std::make_tuple(give(std::move(gains)), give(std::move(thresholds)), give(std::move(tests)));
 }
 
 struct Fit {
@@ -66,7 +63,7 @@ Fit checked(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, co
           {labels.data(), size, count, coefficients.data(), support.data()}};
 }
 
-// Derivatives by weights: `find` is one of those below `Weights`.
+// Derivatives by weights: `find` is `logistic_gradients` or `logistic_hessians`.
 template <std::vector<double> (*find)(const Problem&, const Weights&, double, int)>
 auto py_logistic(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
                  const Vector<std::int64_t>& labels, const Matrix<double>& coefficients, const Matrix<bool>& support,
@@ -75,16 +72,17 @@ auto py_logistic(const Matrix<std::uint8_t>& covers, const Matrix<float>& target
   return give(unlocked([&] { return find(fit.problem, fit.weights, unit, threads); }));
 }
 
-void py_logistic_slopes(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
+void py_write_gradients(const Matrix<std::uint8_t>& covers, const Matrix<float>& targets, const Vector<double>& weights,
                         const Vector<std::int64_t>& labels, const Matrix<double>& coefficients,
                         const Matrix<bool>& support, double scale, const Writable<std::int32_t, 2>& gradient,
-                        const Writable<std::int32_t, 2>& curvature, int threads) {
+                        const Writable<std::int32_t, 2>& hessian, int threads) {
   const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
-  const std::size_t rows = fit.problem.rows, every = targets.shape(0);
-  require(has_shape(gradient, rows, every) && has_shape(curvature, rows, every),
-          "gradient and curvature need a row per example and a column per label");
-  unlocked(
-      [&] { logistic_slopes(fit.problem, fit.weights, scale, threads, every, gradient.data(), curvature.data()); });
+  const std::size_t rows = fit.problem.rows, columns = targets.shape(0) + 1;
+  require(has_shape(gradient, rows, columns) && has_shape(hessian, rows, columns),
+          "gradient and hessian need a row per example and a column per label, after one that counts rows");
+  unlocked([&] {
+    write_gradients_hessians(fit.problem, fit.weights, scale, threads, columns, gradient.data(), hessian.data());
+  });
 }
 
 auto py_line_sums(const Vector<double>& scores, const Vector<double>& truth, const Vector<double>& weights,
@@ -106,29 +104,29 @@ auto py_newton_steps(const Vector<double>& matrices, const Matrix<bool>& support
                      const Matrix<double>& gradient) {
   const Weights given = checked(matrices, support, penalties);
   require(has_shape(gradient, given.size, given.count), "gradient and support need the same shape");
-  Solved found = newton_steps(matrices.data(), given, penalties.data(), gradient.data());
+  NewtonResult found = newton_steps(matrices.data(), given, penalties.data(), gradient.data());
   return std::make_tuple(give(std::move(found.values)), give(std::move(found.good)));
 }
 
 auto py_inverse_diagonals(const Vector<double>& matrices, const Matrix<bool>& support,
                           const Vector<double>& penalties) {
   const Weights given = checked(matrices, support, penalties);
-  Solved found = inverse_diagonals(matrices.data(), given, penalties.data());
+  NewtonResult found = inverse_diagonals(matrices.data(), given, penalties.data());
   return std::make_tuple(give(std::move(found.values)), give(std::move(found.good)));
 }
 
 }  // namespace
 
-void register_ensemble(nb::module_& m) {
+void register_boosting(nb::module_& m) {
   m.def("best_conditions", &py_best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
-        "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "curvature"_a,
-        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "threads"_a);
-  m.def("logistic_descents", &py_logistic<logistic_descents>, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
+        "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "hessian"_a,
+        "judges"_a, "chosen"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "min_rows"_a, "threads"_a);
+  m.def("logistic_gradients", &py_logistic<logistic_gradients>, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
         "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
-  m.def("logistic_curvatures", &py_logistic<logistic_curvatures>, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
+  m.def("logistic_hessians", &py_logistic<logistic_hessians>, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
         "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
-  m.def("logistic_slopes", &py_logistic_slopes, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
-        "support"_a, "scale"_a, "gradient"_a, "curvature"_a, "threads"_a);
+  m.def("write_gradients", &py_write_gradients, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+        "support"_a, "scale"_a, "gradient"_a, "hessian"_a, "threads"_a);
   m.def("line_sums", &py_line_sums, "scores"_a, "truth"_a, "weights"_a, "shift"_a, "slope"_a, "unit"_a, "threads"_a);
   m.def("newton_steps", &py_newton_steps, "matrices"_a, "support"_a, "penalties"_a, "gradient"_a);
   m.def("inverse_diagonals", &py_inverse_diagonals, "matrices"_a, "support"_a, "penalties"_a);

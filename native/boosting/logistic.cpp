@@ -1,8 +1,8 @@
-// The logistic loss of additive rules, label by label. What each row contributes is rounded to a whole number of small
-// units before it is added up: sums are then exact in any order, and since exponentials are computed here from single
-// operations, every processor, compiler and library comes to the same weights. The NumPy reference in
-// `polyrule.ensemble.logistic` does the same operations in the same order.
-#include "ensemble/logistic.hpp"
+// The logistic loss of additive rules, label by label. Contributions of rows are rounded to whole numbers of small
+// units before they are added up: sums are then exact in any order. Exponentials are computed from single operations,
+// so that weights are equal on all processors and compilers. The NumPy reference in `polyrule.ensemble.logistic` does
+// the same operations in the same order.
+#include "boosting/logistic.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -50,32 +50,34 @@ POLYRULE_VECTOR_CLONES Whole fold(Whole* __restrict sums, std::size_t half) {
   return total;
 }
 
-// Two loops: where one knows that a size is the farthest, compilers compute it in advance and give up vectors.
+// Two loops: in one, compilers would treat the largest size separately, and use no vectors.
 POLYRULE_VECTOR_CLONES void fall(const double* __restrict scores, double* __restrict away, std::size_t rows) {
   for (std::size_t r = 0; r < rows; ++r) {
     const double size = std::fabs(scores[r]);
     away[r] = size < kFarthest ? size : kFarthest;
   }
-  for (std::size_t r = 0; r < rows; ++r) away[r] = falling(away[r]);
+  for (std::size_t r = 0; r < rows; ++r) away[r] = exp_neg(away[r]);
 }
 
-POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, const double* __restrict away,
-                                           double* __restrict chances, std::size_t rows) {
-  for (std::size_t r = 0; r < rows; ++r) chances[r] = chance_of(scores[r], away[r]);
+POLYRULE_VECTOR_CLONES void write_chances(const double* __restrict scores, const double* __restrict away,
+                                          double* __restrict chances, std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) chances[r] = sigmoid(scores[r], away[r]);
 }
 
-POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const float* __restrict targets,
-                                      const double* __restrict weights, double unit, Whole* __restrict found,
-                                      std::size_t rows) {
+POLYRULE_VECTOR_CLONES void write_gradients(const double* __restrict chances, const float* __restrict targets,
+                                            const double* __restrict weights, double unit, Whole* __restrict out,
+                                            std::size_t rows) {
   const Contribution contributed(unit);
   for (std::size_t r = 0; r < rows; ++r)
-    found[r] = contributed(weights[r], chances[r] - static_cast<double>(targets[r]));
+    out[r] = contributed(weights[r], gradient_of(chances[r], static_cast<double>(targets[r])));
 }
 
-POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double* __restrict weights, double unit,
-                                  Whole* __restrict found, std::size_t rows) {
+POLYRULE_VECTOR_CLONES void write_hessians(const double* __restrict chances, const float* __restrict targets,
+                                           const double* __restrict weights, double unit, Whole* __restrict out,
+                                           std::size_t rows) {
   const Contribution contributed(unit);
-  for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], chances[r] * (1.0 - chances[r]));
+  for (std::size_t r = 0; r < rows; ++r)
+    out[r] = contributed(weights[r], hessian_of(chances[r], static_cast<double>(targets[r])));
 }
 
 // Rules that may weigh a label.
@@ -103,43 +105,43 @@ struct Column {
 };
 
 // One label's numbers for a block of rows.
-struct Desk {
-  explicit Desk(const Column& column) : ways(column.eights() * kBlock) {}
+struct Workspace {
+  explicit Workspace(const Column& column) : ways(column.eights() * kBlock) {}
   double scores[kBlock], away[kBlock], chances[kBlock];
   Whole first[kBlock], second[kBlock];
   std::vector<std::uint8_t> ways;  // [eights][kBlock]: which of the rules cover each row
 };
 
-void score(const Problem& problem, const Column& column, std::size_t first, std::size_t rows, Desk& desk) {
-  std::fill(desk.ways.begin(), desk.ways.end(), std::uint8_t{0});
+void score(const Problem& problem, const Column& column, std::size_t first, std::size_t rows, Workspace& work) {
+  std::fill(work.ways.begin(), work.ways.end(), std::uint8_t{0});
   for (std::size_t i = 0; i < column.rules.size(); ++i)
-    note_way(&desk.ways[i / kEight * kBlock], problem.cover(column.rules[i]) + first,
+    note_way(&work.ways[i / kEight * kBlock], problem.cover(column.rules[i]) + first,
              static_cast<std::uint8_t>(1u << i % kEight), rows);
-  std::fill_n(desk.scores, rows, 0.0);
+  std::fill_n(work.scores, rows, 0.0);
   for (std::size_t e = 0; e < column.eights(); ++e)
-    add_weights(desk.scores, &desk.ways[e * kBlock], &column.sums[e * kWays], rows);
-  fall(desk.scores, desk.away, rows);
+    add_weights(work.scores, &work.ways[e * kBlock], &column.sums[e * kWays], rows);
+  fall(work.scores, work.away, rows);
 }
 
 // Calls visit(first, rows) with the scores of every block of rows.
 template <class Visit>
-void each_block(const Problem& problem, const Column& column, Desk& desk, const Visit& visit) {
+void each_block(const Problem& problem, const Column& column, Workspace& work, const Visit& visit) {
   for (std::size_t first = 0; first < problem.rows; first += kBlock) {
     const std::size_t rows = std::min(kBlock, problem.rows - first);
-    score(problem, column, first, rows, desk);
+    score(problem, column, first, rows, work);
     visit(first, rows);
   }
 }
 
 // The derivative of the loss by each of the column's weights, in units.
-std::vector<Whole> descent(const Problem& problem, const Column& column, const float* targets, double unit,
-                           Desk& desk) {
+std::vector<Whole> gradient(const Problem& problem, const Column& column, const float* targets, double unit,
+                            Workspace& work) {
   std::vector<Whole> sums(column.eights() * 2 * kWays, 0), found(column.rules.size());
-  each_block(problem, column, desk, [&](std::size_t first, std::size_t rows) {
-    become_chances(desk.scores, desk.away, desk.chances, rows);
-    surpluses(desk.chances, targets + first, problem.weights + first, unit, desk.first, rows);
+  each_block(problem, column, work, [&](std::size_t first, std::size_t rows) {
+    write_chances(work.scores, work.away, work.chances, rows);
+    write_gradients(work.chances, targets + first, problem.weights + first, unit, work.first, rows);
     for (std::size_t e = 0; e < column.eights(); ++e)
-      add_by_way(&sums[e * 2 * kWays], &desk.ways[e * kBlock], desk.first, rows);
+      add_by_way(&sums[e * 2 * kWays], &work.ways[e * kBlock], work.first, rows);
   });
   for (std::size_t i = column.eights() * kEight; i-- > 0;) {  // the last of an eight first: its ways become the others'
     Whole* mine = &sums[i / kEight * 2 * kWays];
@@ -152,21 +154,22 @@ std::vector<Whole> descent(const Problem& problem, const Column& column, const f
 }
 
 // The matrix of second derivatives: most rows are covered by few rules, so row by row their pairs are counted.
-void bend(const Problem& problem, const Column& column, double unit, Desk& desk, double* matrix) {
+void hessian(const Problem& problem, const Column& column, const float* targets, double unit, Workspace& work,
+             double* matrix) {
   const std::size_t size = column.rules.size();
   std::vector<Whole> sums(size * size, 0);
   std::vector<std::size_t> here(size);
-  each_block(problem, column, desk, [&](std::size_t first, std::size_t rows) {
-    become_chances(desk.scores, desk.away, desk.chances, rows);
-    bends(desk.chances, problem.weights + first, unit, desk.second, rows);
+  each_block(problem, column, work, [&](std::size_t first, std::size_t rows) {
+    write_chances(work.scores, work.away, work.chances, rows);
+    write_hessians(work.chances, targets + first, problem.weights + first, unit, work.second, rows);
     for (std::size_t r = 0; r < rows; ++r) {
       std::size_t count = 0;
       for (std::size_t e = 0; e < column.eights(); ++e)
-        for (unsigned way = desk.ways[e * kBlock + r]; way != 0; way &= way - 1)
+        for (unsigned way = work.ways[e * kBlock + r]; way != 0; way &= way - 1)
           here[count++] = e * kEight + static_cast<std::size_t>(std::countr_zero(way));
       for (std::size_t a = 0; a < count; ++a) {
         Whole* line = &sums[here[a] * size];
-        for (std::size_t b = 0; b <= a; ++b) line[here[b]] += desk.second[r];
+        for (std::size_t b = 0; b <= a; ++b) line[here[b]] += work.second[r];
       }
     }
   });
@@ -216,9 +219,9 @@ void invert_diagonal(const double* parts, std::size_t size, double* found) {
 // Runs work(parts, size, values) for every label whose matrix, penalties added, can be split. Its values are those that
 // are `given` for its rules, if any, and then what was found.
 template <class Work>
-Solved each_split(const double* matrix, const Weights& weights, const double* penalties, const double* given,
-                  const Work& work) {
-  Solved out{std::vector<double>(weights.size * weights.count, 0.0), std::vector<std::uint8_t>(weights.count, 1)};
+NewtonResult each_split(const double* matrix, const Weights& weights, const double* penalties, const double* given,
+                        const Work& work) {
+  NewtonResult out{std::vector<double>(weights.size * weights.count, 0.0), std::vector<std::uint8_t>(weights.count, 1)};
   std::vector<double> parts, column, values;
   for (std::size_t l = 0; l < weights.count; ++l) {
     const std::vector<std::size_t> rules = rules_of(weights, l);
@@ -247,19 +250,19 @@ std::size_t matrix_cells(const Weights& given) {
   return cells;
 }
 
-std::vector<double> logistic_descents(const Problem& problem, const Weights& given, double unit, int threads) {
+std::vector<double> logistic_gradients(const Problem& problem, const Weights& given, double unit, int threads) {
   std::vector<double> found(given.size * given.count, 0.0);
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
     const Column column(given, l);
-    const auto desk = std::make_unique<Desk>(column);
-    const std::vector<Whole> sums = descent(problem, column, problem.wanted(given.labels[l]), unit, *desk);
+    const auto work = std::make_unique<Workspace>(column);
+    const std::vector<Whole> sums = gradient(problem, column, problem.target(given.labels[l]), unit, *work);
     for (std::size_t i = 0; i < sums.size(); ++i)
       found[column.rules[i] * given.count + l] = static_cast<double>(sums[i]) / unit;
   });
   return found;
 }
 
-std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads) {
+std::vector<double> logistic_hessians(const Problem& problem, const Weights& given, double unit, int threads) {
   std::vector<Column> columns;
   std::vector<std::size_t> starts(1, 0);
   for (std::size_t l = 0; l < given.count; ++l) {
@@ -268,26 +271,27 @@ std::vector<double> logistic_curvatures(const Problem& problem, const Weights& g
   }
   std::vector<double> matrices(starts.back());
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
-    const auto desk = std::make_unique<Desk>(columns[l]);
-    bend(problem, columns[l], unit, *desk, matrices.data() + starts[l]);
+    const auto work = std::make_unique<Workspace>(columns[l]);
+    hessian(problem, columns[l], problem.target(given.labels[l]), unit, *work, matrices.data() + starts[l]);
   });
   return matrices;
 }
 
-void logistic_slopes(const Problem& problem, const Weights& given, double scale, int threads, std::size_t every,
-                     std::int32_t* gradient, std::int32_t* curvature) {
+void write_gradients_hessians(const Problem& problem, const Weights& given, double scale, int threads,
+                              std::size_t columns, std::int32_t* gradient, std::int32_t* hessian) {
   parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
     const Column column(given, l);
-    const auto desk = std::make_unique<Desk>(column);
-    const std::size_t label = static_cast<std::size_t>(given.labels[l]);
-    const float* wanted = problem.wanted(given.labels[l]);
-    each_block(problem, column, *desk, [&](std::size_t first, std::size_t rows) {
-      become_chances(desk->scores, desk->away, desk->chances, rows);
-      surpluses(desk->chances, wanted + first, problem.weights + first, scale, desk->first, rows);
-      bends(desk->chances, problem.weights + first, scale, desk->second, rows);
+    const auto work = std::make_unique<Workspace>(column);
+    const std::size_t place = static_cast<std::size_t>(given.labels[l]) + 1;  // the first column counts rows
+    const float* target = problem.target(given.labels[l]);
+    each_block(problem, column, *work, [&](std::size_t first, std::size_t rows) {
+      write_chances(work->scores, work->away, work->chances, rows);
+      write_gradients(work->chances, target + first, problem.weights + first, scale, work->first, rows);
+      write_hessians(work->chances, target + first, problem.weights + first, scale, work->second, rows);
       for (std::size_t r = 0; r < rows; ++r) {
-        gradient[(first + r) * every + label] = static_cast<std::int32_t>(desk->first[r]);
-        curvature[(first + r) * every + label] = static_cast<std::int32_t>(std::max<Whole>(desk->second[r], 1));
+        const Whole least = target[first + r] == target[first + r];  // a known label keeps some
+        gradient[(first + r) * columns + place] = static_cast<std::int32_t>(work->first[r]);
+        hessian[(first + r) * columns + place] = static_cast<std::int32_t>(std::max(work->second[r], least));
       }
     });
   });
@@ -311,8 +315,8 @@ POLYRULE_VECTOR_CLONES void add_line(const double* __restrict scores, const doub
   }
   Whole found[6] = {};
   for (std::size_t r = 0; r < count; ++r) {
-    const double far = falling(away[r]), chance = chance_of(moved[r], far), score = scores[r], weight = weights[r];
-    const double loss = (moved[r] > 0 ? moved[r] : 0.0) + log_of_one_and(far) - truth[r] * moved[r];
+    const double far = exp_neg(away[r]), chance = sigmoid(moved[r], far), score = scores[r], weight = weights[r];
+    const double loss = (moved[r] > 0 ? moved[r] : 0.0) + log_one_plus(far) - truth[r] * moved[r];
     const double surplus = chance - truth[r], bent = chance * (1 - chance);
     found[0] += contributed(weight, loss, fine, coarse);
     found[1] += contributed(weight, surplus, fine, coarse);
@@ -344,11 +348,12 @@ std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth,
   return sums;
 }
 
-Solved newton_steps(const double* matrices, const Weights& given, const double* penalties, const double* gradient) {
+NewtonResult newton_steps(const double* matrices, const Weights& given, const double* penalties,
+                          const double* gradient) {
   return each_split(matrices, given, penalties, gradient, solve);
 }
 
-Solved inverse_diagonals(const double* matrices, const Weights& given, const double* penalties) {
+NewtonResult inverse_diagonals(const double* matrices, const Weights& given, const double* penalties) {
   return each_split(matrices, given, penalties, nullptr, invert_diagonal);
 }
 

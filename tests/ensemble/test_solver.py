@@ -7,9 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from polyrule.ensemble import logistic
-from polyrule.ensemble.logistic import Calibration, chances_of
+from polyrule.ensemble.logistic import Calibration, sigmoid
 from polyrule.ensemble.scorecard import to_points
-from polyrule.ensemble.weights import Solver, loss
+from polyrule.ensemble.solver import Solver, loss
 
 
 def problem(seed: int = 0, rows: int = 200, rules: int = 5, labels: int = 3):
@@ -35,16 +35,18 @@ def test_slopes_in_fixed_point_are_those_of_the_loss() -> None:
     solver = solved(covers, truth, weights, 1.0)
     chance = 1 / (1 + np.exp(-(solver.covers @ solver.coefficients)))
     unit = 2 / solver.scale  # rounded before it is weighed, by 3 at most
-    assert solver.slopes[0] / solver.scale == pytest.approx(weights[:, None] * (chance - truth), abs=unit)
-    assert solver.slopes[1] / solver.scale == pytest.approx(weights[:, None] * chance * (1 - chance), abs=unit)
+    assert solver.gradients[0, :, 1:] / solver.scale == pytest.approx(weights[:, None] * (chance - truth), abs=unit)
+    assert solver.gradients[1, :, 1:] / solver.scale == pytest.approx(
+        weights[:, None] * chance * (1 - chance), abs=unit
+    )
 
 
 def test_the_slope_vanishes_at_the_optimum_and_blocks_change_nothing(monkeypatch) -> None:
     covers, truth, weights = problem(rows=700)
     solver = solved(covers, truth, weights, 1.0)
-    assert solver.slope() < 1e-5 * weights.sum()
-    monkeypatch.setattr("polyrule.ensemble.weights._BLOCK_CELLS", 300)
-    monkeypatch.setattr("polyrule.ensemble.weights._MOST_LABELS", 2)
+    assert solver.max_derivative() < 1e-5 * weights.sum()
+    monkeypatch.setattr("polyrule.ensemble.solver._BLOCK_CELLS", 300)
+    monkeypatch.setattr("polyrule.ensemble.solver._MAX_LABELS", 2)
     other = solved(covers, truth, weights, 1.0)
     assert other.coefficients == pytest.approx(solver.coefficients, abs=1e-6)
 
@@ -89,21 +91,41 @@ def test_saliency_foretells_the_loss_without_a_weight() -> None:
         assert worth[rule, label] == pytest.approx(rise, rel=0.25)
 
 
-def test_removing_and_restoring_a_rule() -> None:
+def test_removing_a_rule_is_never_having_had_it() -> None:
     covers, truth, weights = problem()
     solver = solved(covers, truth, weights, 1.0)
-    kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy(), solver.signs.copy())
-    slopes = solver.slopes.copy()
-    before = solver.objective()
     solver.remove(2)
     solver.solve(steps=50)
-    assert np.allclose(
-        solver.coefficients, solved(np.delete(covers, 2, axis=1), truth, weights, 1.0).coefficients, atol=1e-4
-    )
-    solver.restore(*kept)
-    assert np.array_equal(solver.slopes, slopes)
-    solver.solve()
-    assert solver.objective() == pytest.approx(before, abs=1e-9)
+    other = solved(np.delete(covers, 2, axis=1), truth, weights, 1.0)
+    assert np.allclose(solver.coefficients, other.coefficients, atol=1e-4)
+    assert np.array_equal(solver.covers, other.covers)
+
+
+def test_restoring_weights_restores_gradients_and_objective() -> None:
+    covers, truth, weights = problem()
+    solver = solved(covers, truth, weights, 1.0)
+    state = solver.coefficients.copy(), solver.support.copy()
+    gradients, before = solver.gradients.copy(), solver.objective()
+    solver.drop(2, 1)
+    solver.solve(steps=50)
+    assert solver.objective() > before
+    solver.restore(*state)
+    assert np.array_equal(solver.gradients, gradients)
+    assert solver.objective() == before
+
+
+def test_unknown_labels_count_nowhere() -> None:
+    """Labels that are unknown for some examples have the weights of a fit without these examples."""
+    covers, truth, weights = problem()
+    unknown = np.random.default_rng(3).random(truth.shape) < 0.3
+    solver = solved(covers, np.where(unknown, np.nan, truth), weights, 1.0)
+    for label in range(truth.shape[1]):
+        known = ~unknown[:, label]
+        alone = solved(covers[known], truth[known][:, [label]], weights[known], 1.0)
+        assert solver.coefficients[:, label] == pytest.approx(alone.coefficients[:, 0], abs=1e-6)
+        rows = solver.gradients[:, unknown[:, label], label + 1]
+        assert not rows.any()
+    assert np.isfinite(solver.objective())
 
 
 def test_a_label_that_is_always_present_stays_finite() -> None:
@@ -114,7 +136,7 @@ def test_a_label_that_is_always_present_stays_finite() -> None:
 def test_points_are_whole_bounded_and_better_than_rounding() -> None:
     covers, truth, weights = problem(rows=500, rules=6)
     solver = solved(covers, truth, weights, 1.0)
-    chances = chances_of(solver.covers @ solver.coefficients)
+    chances = sigmoid(solver.covers @ solver.coefficients)
     for most, one_unit in ((2, True), (5, True), (2, False), (5, False)):
         points, unit = to_points(solver.coefficients, solver.covers.astype(float), weights, most, one_unit=one_unit)
         assert np.array_equal(points, np.rint(points))
