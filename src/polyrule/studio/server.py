@@ -213,7 +213,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 # What the studio says in its own way; all other modules of the report are here, and hold what the server last said.
-_OWN_WAY = ("filter.js", "overview.js", "browse.js", "matters.js", "compare.js", "main.js")
+_OWN_WAY = ("overview.js", "matters.js", "compare.js", "main.js")
 _REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",

@@ -126,11 +126,15 @@ class Workbench:
         for old, new in zip(self.tallies(before), self.tallies(after), strict=True):
             fixed, broken = old.wrong_cells & ~new.wrong_cells, ~old.wrong_cells & new.wrong_cells
             changed = np.bitwise_or.reduce(old.predicted ^ new.predicted, axis=0, initial=0)
+            present, absent = new.covers_of.present, new.covers_of.absent
+            more, less = new.predicted & ~old.predicted, old.predicted & ~new.predicted
             found.append(
                 {
                     "fixed": count(fixed.ravel()),
                     "broken": count(broken.ravel()),
                     "rows": count(changed),
+                    "found": count((more & present).ravel()) - count((less & present).ravel()),
+                    "alarms": count((more & absent).ravel()) - count((less & absent).ravel()),
                     "scores": _rounded(new.scores),
                     "before": _rounded(old.scores),
                 }

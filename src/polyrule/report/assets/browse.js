@@ -59,6 +59,7 @@ function browse() {
     alwaysNote(chosen),
     controls,
     count,
+    soft(UNITS),
     basis,
     list,
     defaultsNote(chosen),

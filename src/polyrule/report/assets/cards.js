@@ -48,6 +48,7 @@ function bodyList(rule) {
 }
 
 const agreement = () => (model().kind === "ensemble" ? [" agree, ", " do not"] : [" right, ", " wrong"]);
+const UNITS = "Right and wrong count labels, one for each label that a rule sets in an example; covers counts examples.";
 
 function partFigures(rule, part) {
   const found = figures(rule, part);
@@ -71,7 +72,7 @@ function partFigures(rule, part) {
     ),
     total !== null && [
       meter(found.covers / Math.max(1, total)),
-      soft(`covers ${whole(found.covers)} of ${whole(total)}`),
+      soft(`covers ${whole(found.covers)} of ${plural(total, "example")}`),
     ],
   );
 }

@@ -17,18 +17,31 @@ function effectWords(effect) {
           ? "nothing changes"
           : [
               el("b", { class: "good" }, whole(part.fixed)),
-              " set right, ",
+              ` ${part.fixed === 1 ? "label" : "labels"} set right, `,
               el("b", { class: "bad" }, whole(part.broken)),
-              " spoilt",
+              ` spoilt, in ${plural(part.rows, "example")}`,
               el("span", { class: "nowrap" }, `, micro F1 ${score(before)} → ${score(after)}`),
+              el("div", { class: "soft" }, whyWords(part)),
             ],
       );
     }),
   );
 }
 
+// Why F1 moves as it does: it counts labels that are present and predicted, missed, or predicted in vain, never absent
+// ones that are left alone.
+function whyWords({ found, alarms, before, scores }) {
+  const parts = [
+    found && `${plural(Math.abs(found), "present label")} ${found > 0 ? "more is found" : "more is missed"}`.replace("labels more is", "labels more are"),
+    alarms && `${plural(Math.abs(alarms), "false alarm")} ${alarms > 0 ? "more" : "less"}`,
+  ].filter(Boolean);
+  if (!parts.length) return "As many present labels are found, with as many false alarms as before.";
+  const level = Math.abs(scores.micro_f1 - before.micro_f1) < 0.0005 ? "; together they leave micro F1 as it is" : "";
+  return `${parts.join(", ")}${level}.`;
+}
+
 const effectText = (effect) =>
-  effect.map((part, at) => `${["Training", "held out"][at]}: ${part.fixed} set right, ${part.broken} spoilt`).join("; ");
+  effect.map((part, at) => `${["Training", "held out"][at]}: ${part.fixed} labels set right, ${part.broken} spoilt`).join("; ");
 
 function openEditor(number) {
   const rule = model().rules[number];

@@ -5,17 +5,29 @@ const CARDS = 40;
 function workSection() {
   studio.joins = new Set();
   const chosen = model();
+  const filter = (app.filter ??= { ...noFilter(), view: chosen.rules.length > 3 ? "lines" : "cards" });
   const cards = el("div", { class: "results" });
+  const count = el("p", { class: "soft", role: "status" });
   let shown = Math.max(CARDS, studio.shownCards ?? 0);
   const draw_cards = () => {
-    const rest = chosen.rules.length - shown;
+    const found = filterRules(chosen.rules, filter);
+    const rest = found.length - shown;
     studio.joins.clear();
     drawJoining(joining);
-    fill(cards, chosen.rules.slice(0, shown).map((_, number) => workCard(number)),
+    cards.className = filter.view === "lines" ? "results lines" : "results";
+    fill(count, found.length < chosen.rules.length && `${plural(found.length, "rule")} of ${whole(chosen.rules.length)}`);
+    fill(cards, !found.length && note("No rule fits this filter."),
+      filter.view === "table" ? workTable(found.slice(0, shown), filter, draw_all) : found.slice(0, shown).map((number) => (filter.view === "lines" ? workLine(number) : workCard(number))),
       rest > 0 && button(`Show ${whole(Math.min(CARDS, rest))} more of ${whole(rest)}`, () => { shown = studio.shownCards = shown + CARDS; draw_cards(); }, { class: "more" }));
   };
+  const controls = searchForm("Filter the rules");
+  const draw_all = (order) => {
+    if (order) filter.order = order;
+    fill(controls, filterControls(filter, chosen, draw_cards, draw_all));
+    draw_cards();
+  };
   const joining = el("div", {});
-  draw_cards();
+  draw_all();
   cards.addEventListener("change", ({ target }) => {
     if (target.dataset.joins === undefined) return;
     if (target.checked) studio.joins.add(Number(target.dataset.joins));
@@ -35,8 +47,12 @@ function workSection() {
     el("div", { class: "filters work-tools" },
       el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" })),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
+    chosen.rules.length > 1 && controls,
+    count,
+    chosen.rules.length > 0 && soft(UNITS),
     chosen.rules.length ? cards : note("There are no rules. Write one, or learn again."),
     defaultsNote(chosen),
+    scoreSheet(chosen),
   ];
 }
 
@@ -52,27 +68,61 @@ function scoreStrip() {
 function workCard(number) {
   const rule = model().rules[number];
   const id = freshId("rule");
-  const last = model().rules.length - 1;
-  const list = model().kind !== "ensemble";
-  const act = (words, name, action, more = {}) => button(words, action, { class: "small", "data-focus": `${name}-${number}`, "aria-label": `${words} rule ${number + 1}`, ...more });
   return el(
     "article",
     { class: "card rule work", "aria-labelledby": id },
     el("header", {}, el("h3", { id }, `Rule ${whole(number + 1)}`, givenName(rule)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
       ruleComment(rule)),
     el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
-    el("div", { class: "then" }, el("h4", {}, list ? "then" : "then add"), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } }))),
+    el("div", { class: "then" }, el("h4", {}, model().kind !== "ensemble" ? "then" : "then add"), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } }))),
     el("div", { class: "facts" }, allFigures(rule)),
-    el("div", { class: "row actions" },
-      act("Change", "change", () => openEditor(number)),
-      act("Up", "up", () => change({ do: "move", rule: number, to: number - 1 }, `Rule ${number + 1} moved up`).then(() => refocus("up", number - 1)), { disabled: number === 0 }),
-      act("Down", "down", () => change({ do: "move", rule: number, to: number + 1 }, `Rule ${number + 1} moved down`).then(() => refocus("down", number + 1)), { disabled: number === last }),
-      act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: list ? "Pinned rules stay when you learn again" : "Pinned rules stay when you learn again, with other points" }),
-      act("Name", "name", () => openNote(number)),
-      act("Examples", "examples", () => showRows({ filter: "rule", rule: String(number) })),
-      act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" }),
-      last > 0 && el("label", { class: "check" }, el("input", { type: "checkbox", "data-joins": number, "aria-label": `Join rule ${number + 1} with others` }), " join …")),
+    ruleActions(number),
   );
+}
+
+// One rule in little room: what it says, its counts on both parts, and what can be done to it.
+function workLine(number) {
+  const rule = model().rules[number];
+  const id = freshId("rule");
+  const words = rule.body.length ? rule.body.map((condition, at) => [at ? ", " : "", conditionWords(condition, data)]) : el("span", { class: "always" }, "always");
+  return el(
+    "article",
+    { class: "rule work compact", "aria-labelledby": id },
+    el("h3", { id }, hidden("Rule "), whole(number + 1), givenName(rule)),
+    el("p", { class: "if" }, hidden("If "), words),
+    el("div", { class: "then" }, hidden("then "), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } })), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule)),
+    el("div", { class: "counts" }, partNumbers().map((part) => lineFigures(rule, part)), isKnown(rule.expected) && el("span", { class: "soft" }, `expect ${shareText(rule.expected)} right on new examples`)),
+    ruleComment(rule),
+    ruleActions(number),
+  );
+}
+
+function lineFigures(rule, part) {
+  const { right, wrong, covers } = figures(rule, part);
+  return el("span", {}, el("span", { class: "soft" }, `${data.parts[part].title}: `), el("b", {}, whole(right)), agreement()[0], el("b", {}, whole(wrong)), agreement()[1], right + wrong > 0 && ` (${precisionText({ right, wrong })})`, el("span", { class: "soft" }, `, covers ${plural(covers, "example")}`));
+}
+
+function workTable(numbers, filter, sort) {
+  const box = rulesTable(numbers, filter, sort);
+  box.querySelector("thead tr").append(el("th", { scope: "col" }, hidden("Change")));
+  [...box.querySelectorAll("tbody tr")].forEach((row, at) => row.append(el("td", {}, button("Change", () => openEditor(numbers[at]), { class: "small", "aria-label": `Change rule ${numbers[at] + 1}`, "data-focus": `change-${numbers[at]}` }))));
+  return box;
+}
+
+function ruleActions(number) {
+  const rule = model().rules[number];
+  const last = model().rules.length - 1;
+  const list = model().kind !== "ensemble";
+  const act = (words, name, action, more = {}) => button(words, action, { class: "small", "data-focus": `${name}-${number}`, "aria-label": `${words} rule ${number + 1}`, ...more });
+  return el("div", { class: "row actions" },
+    act("Change", "change", () => openEditor(number)),
+    act("Up", "up", () => change({ do: "move", rule: number, to: number - 1 }, `Rule ${number + 1} moved up`).then(() => refocus("up", number - 1)), { disabled: number === 0 }),
+    act("Down", "down", () => change({ do: "move", rule: number, to: number + 1 }, `Rule ${number + 1} moved down`).then(() => refocus("down", number + 1)), { disabled: number === last }),
+    act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: list ? "Pinned rules stay when you learn again" : "Pinned rules stay when you learn again, with other points" }),
+    act("Name", "name", () => openNote(number)),
+    act("Examples", "examples", () => showRows({ filter: "rule", rule: String(number) })),
+    act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" }),
+    last > 0 && el("label", { class: "check" }, el("input", { type: "checkbox", "data-joins": number, "aria-label": `Join rule ${number + 1} with others` }), " join …"));
 }
 
 // Rules that say nearly the same: one rule with "any of" where they differ.

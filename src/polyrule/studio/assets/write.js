@@ -44,7 +44,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
     input.setRangeText((/[\s(]$|^$/.test(before) || /[{¬!~]$/.test(before) ? "" : " ") + offer.insert, Number(offer.from), end, "end");
     close();
     input.focus();
-    return update();
+    return typed();
   };
   const update = settled(async (current) => {
     const begun = input.value.slice(0, input.selectionStart);
@@ -68,12 +68,18 @@ function ruleWriter(start, stepOf, words, said, place = null) {
       return understoodWords(found);
     });
   });
+  // What stands there now is applied only after it was understood.
+  const typed = () => {
+    apply.disabled = true;
+    understood = null;
+    update();
+  };
   const put = (text) => {
     input.value = text;
     close();
-    update();
+    typed();
   };
-  input.addEventListener("input", update);
+  input.addEventListener("input", typed);
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
     if (list.hidden) return;
@@ -89,12 +95,8 @@ function ruleWriter(start, stepOf, words, said, place = null) {
       close();
     }
   });
-  if (place) place.addEventListener("change", update);
+  if (place) place.addEventListener("change", typed);
   update();
-  input.addEventListener("input", () => {
-    apply.disabled = true; // until what stands there now is understood
-    understood = null;
-  });
   return el("div", { class: "writer" }, field("Rule", input), list, ruleForm(input, put, scored), place && field("Where", place), effect, el("div", { class: "row" }, apply));
 }
 
