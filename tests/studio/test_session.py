@@ -412,7 +412,7 @@ def assert_script_repeats(session, alone=False):
 
 
 def test_every_file_can_be_made(session):
-    for name in FILES:
+    for name in FILES.keys() - {"new-predictions.csv"}:
         assert make_file(session, name)
     with pytest.raises(KeyError):
         make_file(session, "../secret")

@@ -49,7 +49,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
   const update = settled(async (current) => {
     const begun = input.value.slice(0, input.selectionStart);
     const rest = input.value.slice(input.selectionStart);
-    const answer = /^\s*(,|$)/.test(rest) ? await ask("complete", { text: begun }).catch(() => ({ offers: [] })) : { offers: [] };
+    const answer = begun.trim() && /^\s*(,|$)/.test(rest) ? await ask("complete", { text: begun }).catch(() => ({ offers: [] })) : { offers: [] };
     if (!current()) return;
     const typed = begun.slice(Number(answer.offers[0]?.from ?? 0)).trim();
     offers = answer.offers.filter((one) => one.insert !== typed);
@@ -97,7 +97,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
   });
   if (place) place.addEventListener("change", typed);
   update();
-  return el("div", { class: "writer" }, field("Rule", input), list, ruleForm(input, put, scored), place && field("Where", place), effect, el("div", { class: "row" }, apply));
+  return el("div", { class: "writer" }, el("div", { class: "with-offers" }, field("Rule", input), list), ruleForm(input, put, scored), place && field("Where", place), effect, el("div", { class: "row" }, apply));
 }
 
 // A rule as it was understood: its text, what was read in its own way, on how many examples it holds, what it changes.
