@@ -220,3 +220,58 @@ def test_a_column_with_the_name_of_a_word_is_refused():
     X, Y = frame()
     with pytest.raises(polyrule.errors.DataError, match="'plot has zombie'"):
         RuleListClassifier().fit(X.assign(**{"plot has zombie": 1.5}), Y)
+
+
+def test_the_command_line_trains_verifies_explains_and_reports(tmp_path):
+    """Each command reads the texts again; verification is about the data as it was read."""
+    from click.testing import CliRunner
+
+    from polyrule.cli import app
+
+    X, Y = frame()
+    X = X.assign(pidnum=np.arange(N) + 7000)
+    data, model = tmp_path / "d.csv", tmp_path / "m.json"
+    pd.concat([X, Y], axis=1).to_csv(data, index=False)
+
+    def run(*args):
+        done = CliRunner().invoke(app, [str(arg) for arg in args])
+        assert done.exit_code == 0, (args, done.output)
+        return done.output
+
+    assert "plot has any of {" in run("train", data, "--labels", "last:2", "-o", model)
+    assert "everything is as the model says" in run("verify", model, data)
+    assert "plot" in run("explain", model, data, "--row", "3")
+    run("evaluate", model, data)
+    run("predict", model, data)
+    page = tmp_path / "r.html"
+    run("report", model, "--data", data, "-o", page)
+    assert "other examples" not in page.read_text(encoding="utf-8")
+    lists = run("train", data, "--labels", "last:2", "--lists", "shops", "--list-separator", ";", "--nominal", "plot")
+    assert "plot has" not in lists
+
+
+def test_lists_of_json_lines_are_lists(tmp_path):
+    X, Y = frame()
+    shops = [s.split(", ") if isinstance(s, str) else [] for s in X.shops]
+    rows = [{"shops": s, "size": z, "market": y} for s, z, y in zip(shops, X["size"], Y.market, strict=True)]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    data = read(tmp_path / "d.jsonl", labels="market")
+    assert data.features[0].kind == "list"
+    model = RuleListClassifier().fit(data).model_
+    assert "market <- shops has Farmers market" in str(model)
+    assert np.array_equal(model.predict(pd.DataFrame(rows)), data.Y)
+    (tmp_path / "bad.jsonl").write_text('{"shops": ["a"], "market": 1}\n{"shops": {"a": 1}, "market": 0}\n')
+    with pytest.raises(polyrule.errors.DataError, match="line 2, column 'shops': nested values"):
+        read(tmp_path / "bad.jsonl", labels="market")
+
+
+def test_words_and_lists_can_be_declared(tmp_path):
+    X, _ = frame()
+    X.head(15).to_csv(tmp_path / "d.csv", index=False)
+    assert [f.kind for f in read(tmp_path / "d.csv", labels=None).features][:2] == ["nominal", "nominal"]
+    data = read(tmp_path / "d.csv", labels=None, words="plot", lists="shops")
+    assert [(f.kind, f.separator) for f in data.features][:2] == [("text", ""), ("list", ",")]
+    data = read(tmp_path / "d.csv", labels=None, lists="shops", list_separator=";")
+    assert data.features[1].separator == ";"
+    with pytest.raises(polyrule.errors.OptionError):
+        read(tmp_path / "d.csv", labels=None, words="plot", lists="plot")

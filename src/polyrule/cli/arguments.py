@@ -58,6 +58,9 @@ _OPTIONS = (
     _option("--ordinal", multiple=True, metavar="NAME=A,B,..", help="A column whose values ascend, lowest first."),
     _columns("--numeric", help="Columns to read as numbers."),
     _columns("--date", help="Columns to read as dates, also as 20211231."),
+    _columns("--words", help="Columns of text whose words rules test [by content]."),
+    _columns("--lists", help="Columns of lists whose members rules test [by content]."),
+    _option("--list-separator", metavar="TEXT", help="What separates members of --lists [| ; or , by content]."),
     _one("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
     _one("--weights", metavar="COLUMN", help="Column with example weights."),
     _option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data [by content]."),
@@ -305,7 +308,7 @@ def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows:
         raise OptionError("--keep reads DATA once more, which standard input does not allow; give a file")
     if benchmark_name(text) is not None:
         raise OptionError(f"{text}: --keep is for files; the columns of this data set are known")
-    known = with_known(text, reading, model) | dict.fromkeys(("nominal", "ordinal", "numeric", "date"))
+    known = with_known(text, reading, model) | dict.fromkeys(_KINDS)
     known["identifier"] = name
     options = {key: value for key, value in reading_options(known).items() if key not in _LABELS}
     with naming(text, identifier="keep"):
@@ -350,16 +353,45 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any, *others: Any) 
 
 
 def _load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
+    from polyrule.data.preparation import is_prepared, of_columns
+
+    reading, features = with_known(text, reading, model), model.features
+    if not is_prepared(features):
+        return _load_with_labels(text, reading, model, features)
+    # The texts themselves, as they were when the model was learned: by them the data is recognized.
+    declared = reading if benchmark_name(text) is not None else reading | _kinds_of(features)
+    data = _load_with_labels(text, declared, model, None)
+    return replace(data, X=of_columns(data.X, features))
+
+
+_KINDS = ("nominal", "ordinal", "numeric", "date", "words", "lists", "list_separator")
+
+
+def _kinds_of(features: tuple[Feature, ...]) -> dict[str, Any]:
+    """Return options that read the columns of a model as those kinds that they had in training."""
+    from polyrule.data.identifiers import is_left_out
+
+    kinds: dict[str, Any] = {kind: [] for kind in ("nominal", "numeric", "date", "words", "lists")}
+    for feature in features:
+        if feature.derived is None and feature.kind in kinds and not is_left_out(feature):
+            kinds[feature.kind].append(feature.name)
+        elif feature.derived is not None and feature.derived.KEY == "cell":
+            kinds["lists" if getattr(feature.derived, "separator", "") else "words"].append(feature.name)
+    ordered = [f for f in features if f.kind == "ordinal" and f.derived is None]
+    written = tuple(f"{f.name}={','.join(f.categories)}" for f in ordered)
+    return {**kinds, "ordinal": written, "list_separator": None}
+
+
+def _load_with_labels(text: str, reading: dict[str, Any], model: Any, features: tuple[Feature, ...] | None) -> Dataset:
     from polyrule.data.columns import listing
     from polyrule.data.labelspec import NoColumnError
 
-    reading = with_known(text, reading, model)
     if reading.get("tags"):
-        return load_tagged(text, reading, model.label_names, model.features)
+        return load_tagged(text, reading, model.label_names, features)
     if benchmark_name(text) is not None or any(reading.get(name) for name in ("labels", "label_file")):
-        return align_labels(load_data(text, reading, model.features), model)
+        return align_labels(load_data(text, reading, features), model)
     try:
-        data = load_data(text, {**reading, "labels": list(model.label_names)}, model.features)
+        data = load_data(text, {**reading, "labels": list(model.label_names)}, features)
     except NoColumnError as error:
         if error.parameter != "labels":
             raise
@@ -371,7 +403,7 @@ def _load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
 
 
 def load_tagged(
-    text: str, reading: dict[str, Any], label_names: tuple[str, ...], features: tuple[Feature, ...]
+    text: str, reading: dict[str, Any], label_names: tuple[str, ...], features: tuple[Feature, ...] | None
 ) -> Dataset:
     """Read data whose rows list their labels, with these labels; a note says which of them no row has."""
     from polyrule.data.columns import listing

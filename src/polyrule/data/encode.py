@@ -183,9 +183,11 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
 
 def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
-    if any(feature.derived is not None and feature.source_kind == "text" for feature in features):
+    known = set(table.features)
+    if any(f.derived is not None and f.source_kind == "text" and f not in known for f in features):
         sources = _sources_in(table, features)
-        return derive(_reencode(table, tuple(sources.values()), others, unseen), features)
+        match_names(list(dict.fromkeys(feature.column for feature in table.features)), list(sources), others)
+        return derive(_reencode(table, tuple(sources.values()), "skip", unseen), features)
     order = match_names(table.feature_names, [feature.name for feature in features], others)
     changed = {
         target: _reencode_column(table, source, feature, unseen)

@@ -24,6 +24,7 @@ from polyrule.data.columns import (
 )
 from polyrule.data.dates import POINTS, DateForms, day_of
 from polyrule.data.derive.columns import add_derived, derive, source_features
+from polyrule.data.derive.members import LISTED
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.recognize import recognize
 from polyrule.data.table import TEXTUAL, Feature, Table, row_blocks
@@ -233,6 +234,8 @@ def _encode_series(
         feature = feature or _found_feature(series, values, name)
     elif feature is not None and feature.kind in TEXTUAL:
         values = python_values(series)
+    elif feature is None and isinstance(series.dtype, nw.List):
+        feature, values = Feature(name, "list", separator=LISTED), python_values(series)
     else:
         raise DataError(
             f"column {name!r} holds {series.dtype} values, which rules cannot test; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,23 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     return expand(without_values(table, positions))
 
 
+def is_prepared(features: Sequence[Feature]) -> bool:
+    """Return True if a model has words or members as features, or left columns out."""
+    return any(is_left_out(f) or (f.derived is not None and f.source_kind == "text") for f in features)
+
+
+def of_columns(table: Table, features: Sequence[Feature]) -> Table:
+    """Return the table with only those columns to which the features of a model belong.
+
+    >>> table = Table.from_array([[1.0, 2.0]], [Feature("size"), Feature("age")])
+    >>> of_columns(table, [Feature("age")]).feature_names
+    ('age',)
+    """
+    columns = {feature.column for feature in features}
+    order = [j for j, feature in enumerate(table.features) if feature.column in columns]
+    return table.rearranged(order, [table.features[j] for j in order])
+
+
 def as_fitted(table: Table, features: tuple[Feature, ...]) -> Table:
     """Return data with the columns that a model was fitted on: its words and members, and without what it left out.
 
@@ -61,7 +78,7 @@ def as_fitted(table: Table, features: tuple[Feature, ...]) -> Table:
     [[0.0, 7.0], [1.0, 8.0]]
     """
     known = {feature.name: feature for feature in table.features}
-    if not any(is_left_out(f) or (f.derived is not None and f.source_kind == "text") for f in features):
+    if not is_prepared(features):
         return table
     wanted: list[Feature] = []
     for feature in features:

@@ -52,6 +52,9 @@ def read(
     tags: str | int | None = None,
     tag_separator: str | None = None,
     features: Sequence[Feature] | None = None,
+    words: Any = (),
+    lists: Any = (),
+    list_separator: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     missing: Sequence[str] = MISSING,
@@ -81,6 +84,9 @@ def read(
         Found by content and ending by default.
     ordinal : dict of str to sequence of str, optional
         Columns whose values ascend, and these values, lowest first: ``{"plan": ["basic", "plus", "pro"]}``.
+    words, lists, list_separator : specifications of columns, and a separator
+        Columns of running text, whose words rules test, and of lists, whose members rules test. Without these options
+        both are recognized by their cells, and the separator among ``|``, ``;`` and ``,``.
     drop, nominal, numeric, date : specifications of columns
         Columns to leave out, and columns whose kind is declared. Dates that are declared may also be written 31.12.2021
         or 20211231.
@@ -135,7 +141,10 @@ def read(
                 f"{argument('label_file')} cannot be combined with {argument('labels')} or {argument('tags')}"
             )
         labels = None
-    roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)
+    roles = Roles(
+        *(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features),
+        *(words, lists, list_separator),
+    )
     delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates, sheet)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)

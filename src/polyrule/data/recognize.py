@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polyrule.data.derive.members import JSON_LISTS, split_members
+from polyrule.data.derive.members import JSON_LISTS, LISTED, split_members
 from polyrule.data.derive.words import split_words
 from polyrule.data.table import Feature, Table
 from polyrule.utils.arrays import Ints
@@ -39,11 +39,24 @@ def recognize(table: Table, declared: Collection[str] = ()) -> Table:
     if table.is_sparse:
         return table
     for j, feature in enumerate(features):
+        if feature.kind == "list" and feature.separator == LISTED:
+            features[j] = replace(feature, separator=_separator_of(feature.categories))
         if feature.is_nominal and feature.derived is None and feature.name not in declared:
             column = table.column(j)
             counts = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=len(feature.categories))
             features[j] = recognized(feature, counts)
     return table if tuple(features) == table.features else replace(table, features=tuple(features))
+
+
+def _separator_of(cells: Sequence[str]) -> str:
+    """Return what separates the members of cells that are lists for sure: the character that most cells have."""
+    if any(LISTED in cell for cell in cells):
+        return LISTED
+    separator = find_list_separator(cells, np.ones(len(cells), dtype=np.int64))
+    if separator is not None:
+        return separator
+    best = max(_SEPARATORS, key=lambda mark: sum(mark in cell for cell in cells))
+    return best if any(best in cell for cell in cells) else LISTED
 
 
 def recognized(feature: Feature, counts: Ints) -> Feature:

@@ -13,6 +13,7 @@ import numpy as np
 from polyrule.data.assemble import Layout
 from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.derive.columns import source_features
+from polyrule.data.derive.members import LISTED
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
@@ -62,6 +63,9 @@ class Roles:
     tags: Any = None
     tag_separator: str | None = None
     features: Sequence[Feature] | None = None
+    words: Any = ()
+    lists: Any = ()
+    list_separator: str | None = None
 
     def __post_init__(self) -> None:
         if self.features is not None:
@@ -109,7 +113,19 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
 
 
 #: Options that give a column one part; "labels" and "drop" come first, because they take a column away.
-_PARTS_OF_COLUMNS = ("labels", "drop", "identifier", "weights", "tags", "nominal", "ordinal", "numeric", "date")
+_PARTS_OF_COLUMNS = (
+    "labels",
+    "drop",
+    "identifier",
+    "weights",
+    "tags",
+    "nominal",
+    "ordinal",
+    "numeric",
+    "date",
+    "words",
+    "lists",
+)
 
 
 def _check_overlap(roles: Roles, names: list[str]) -> None:
@@ -214,14 +230,24 @@ def _encoders(
     nominal = some_columns(roles.nominal, names, "nominal")
     numeric = some_columns(roles.numeric, names, "numeric")
     date = some_columns(roles.date, names, "date")
-    if clash := (nominal & numeric) | (nominal & date) | (numeric & date):
-        raise OptionError(f"column {names[min(clash)]!r} cannot be two of nominal, numeric and date at once")
+    words = some_columns(roles.words, names, "words")
+    lists = some_columns(roles.lists, names, "lists")
     ordinal = _ordinal(roles.ordinal, names)
-    if clash := ordinal.keys() & (nominal | numeric | date):
-        raise OptionError(f"column {names[min(clash)]!r} cannot be ordinal and nominal, numeric or date at once")
+    kinds: dict[int, str] = {}
+    columns = {"nominal": nominal, "numeric": numeric, "date": date, "ordinal": set(ordinal), "words": words}
+    for kind, positions in {**columns, "lists": lists}.items():
+        for j in sorted(positions):
+            if kinds.setdefault(j, kind) != kind:
+                raise OptionError(f"column {names[j]!r} cannot be {kinds[j]} and {kind} at once")
+    if roles.list_separator == "":
+        raise OptionError(parameter="list_separator", value="", allowed="at least one character")
     return {
         j: Encoder(names[j], "ordinal", ordinal[j])
         if j in ordinal
+        else Encoder(names[j], "text")
+        if j in words
+        else Encoder(names[j], "list", separator=roles.list_separator or LISTED)
+        if j in lists or (reader.columns[j].kind == "nested" and j not in nominal)
         else _encoder(reader, reader.columns[j], j in nominal, j in numeric, j in date)
         for j in free
     }
@@ -258,9 +284,7 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date:
             f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it "
             f"({argument('drop')}) or declare it nominal ({argument('nominal')})"
         )
-    what = {"string": "free text", "nested": "times of day, spans of time or nested values"}.get(
-        column.kind, f"{column.kind} values"
-    )
+    what = "free text" if column.kind == "string" else f"{column.kind} values"
     raise DataError(
         f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it "
         f"({argument('drop')}), make it the row identifier ({argument('identifier')}) or declare it nominal "

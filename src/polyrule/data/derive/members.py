@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 JSON_LISTS = "[]"
 """In place of a separator: cells such as ``["a", "b"]``."""
 
+LISTED = "\x1f"
+"""Joins the members of lists that are no text."""
+
 BLANKS = " \t\r\n\u00a0"
 """Stripped from both ends of a member."""
 

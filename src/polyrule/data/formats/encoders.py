@@ -198,6 +198,9 @@ class Encoder:
         if self.frozen and self.unseen is not None and not self._known.codes:
             return np.full(len(cells), np.nan)  # a column that was left out when the model was fitted
         if self.kind in TEXTUAL:
+            for row, cell in enumerate(cells):
+                if not isinstance(cell, (str, list, int, float, type(None))):
+                    raise place.error(row, f"nested values and times such as {shorten(cell)} are not supported")
             cells = [cell_text(cell, self.separator) for cell in cells]
         codes, lost = self._known.encode(cells)
         for row in lost:
