@@ -75,7 +75,6 @@ def test_polars_categorical_is_sorted_because_its_order_is_that_of_the_rows():
 
 BAD_FRAMES = {
     "time": (pd.DataFrame({"x": [datetime.time(10)]}), "column 'x', row 0: time values"),
-    "list": (pl.DataFrame({"parts": [[1, 2]]}), "column 'parts' holds List"),
     "struct": (pl.DataFrame({"s": [{"a": 1}]}), "column 's' holds Struct"),
     "lazy": (pl.DataFrame({"a": [1]}).lazy(), "collect"),
     "series": (pd.Series([1, 2], name="a"), "2-dimensional|single column"),

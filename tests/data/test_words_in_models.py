@@ -275,3 +275,12 @@ def test_words_and_lists_can_be_declared(tmp_path):
     assert data.features[1].separator == ";"
     with pytest.raises(polyrule.errors.OptionError):
         read(tmp_path / "d.csv", labels=None, words="plot", lists="plot")
+
+
+def test_a_store_of_a_data_set_has_its_words(tmp_path):
+    X, Y = frame()
+    data = polyrule.data.Dataset(to_table(X), Y.to_numpy(), ("horror", "market"))
+    store = polyrule.pack(data, out=tmp_path / "store")
+    assert "plot has zombie" in store.feature_names
+    model = RuleListClassifier().fit(store).model_
+    assert (np.asarray(model.predict(X)) == Y.to_numpy()).mean() > 0.99

@@ -30,7 +30,7 @@ from polyrule.data.recognize import recognize
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
-from polyrule.data.table import Feature
+from polyrule.data.table import TEXTUAL, Feature
 from polyrule.data.tags import warn_about_strange_tags, warn_about_tags
 from polyrule.errors import DataError, DataWarning, OptionError
 from polyrule.utils.messages import argument, depth_of_caller, did_you_mean
@@ -176,6 +176,8 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
     if rows < 1:
         raise OptionError(f"rows must be at least 1, got {rows}")
     opened = _Opened.with_options(path, options)
+    if opened.roles.features is None:
+        _refuse_lists(opened)
     reader, layout = opened.reader, _settled_layout(opened)
     assembler = Assembler(layout, opened.name, opened.source.budget)
     names = [encoder.name for encoder in layout.encoders.values()]
@@ -185,6 +187,16 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
     _warn(layout)
+
+
+def _refuse_lists(opened: _Opened) -> None:
+    """Refuse lists that are no text, and columns declared as words or lists: their items are chosen from all rows."""
+    encoders = opened.layout().encoders.values()
+    if names := [encoder.name for encoder in encoders if encoder.kind in TEXTUAL]:
+        raise DataError(
+            f"{opened.reader.name}: column {names[0]!r} holds texts or lists, of which words and members are chosen from "
+            f"all rows; drop it ({argument('drop')}), declare it nominal ({argument('nominal')}), or read the file whole"
+        )
 
 
 def column_names(path: Any, **options: Any) -> list[str]:

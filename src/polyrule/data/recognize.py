@@ -10,7 +10,7 @@ import numpy as np
 
 from polyrule.data.derive.members import JSON_LISTS, LISTED, split_members
 from polyrule.data.derive.words import split_words
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.utils.arrays import Ints
 
 MIN_ROWS = 20
@@ -46,6 +46,21 @@ def recognize(table: Table, declared: Collection[str] = ()) -> Table:
             counts = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=len(feature.categories))
             features[j] = recognized(feature, counts)
     return table if tuple(features) == table.features else replace(table, features=tuple(features))
+
+
+def as_categories(table: Table) -> Table:
+    """Return the table with columns of texts and lists as categories, where words cannot be chosen from all rows.
+
+    >>> as_categories(Table.from_array([[0.0]], [Feature("plot", "text", ("a film",))])).features
+    (Feature(name='plot', kind='nominal', categories=('a film',)),)
+    """
+    if not any(feature.kind in TEXTUAL for feature in table.features):
+        return table
+    features = tuple(
+        replace(feature, kind="nominal", separator="") if feature.kind in TEXTUAL else feature
+        for feature in table.features
+    )
+    return replace(table, features=features)
 
 
 def _separator_of(cells: Sequence[str]) -> str:

@@ -17,7 +17,9 @@ from polyrule.data.encode import to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.labels import to_labels
 from polyrule.data.labelspec import choose_columns, is_auto
+from polyrule.data.preparation import expand
 from polyrule.data.reading import read_chunks
+from polyrule.data.recognize import as_categories
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
@@ -132,7 +134,8 @@ def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = N
     if options:
         raise OptionError(f"the option {sorted(options)[0]!r} is for reading files")
     if isinstance(data, Dataset):
-        return Pieces(lambda features: _slices(data))
+        words = replace(data, X=expand(data.X))
+        return Pieces(lambda features: _slices(words))
     if is_arrow:
         return _frames(lambda: (batch for batch in data.to_batches() if batch.num_rows), labels, weights)
     if is_dask_frame:
@@ -154,7 +157,8 @@ def _slices(data: Dataset) -> Iterator[Dataset]:
 
 def _dataset(X: Any, y: Any, weights: Any, features: Sequence[Feature] | None) -> Dataset:
     truth, names = to_labels(y)
-    return Dataset(to_table(X, features), truth, names, "data", None, weights)
+    table = as_categories(to_table(X)) if features is None else to_table(X, features)
+    return Dataset(table, truth, names, "data", None, weights)
 
 
 def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pieces:
