@@ -281,6 +281,6 @@ def test_a_store_of_a_data_set_has_its_words(tmp_path):
     X, Y = frame()
     data = polyrule.data.Dataset(to_table(X), Y.to_numpy(), ("horror", "market"))
     store = polyrule.pack(data, out=tmp_path / "store")
-    assert "plot has zombie" in store.feature_names
+    assert "plot has zombie" in [feature.name for feature in store.features]
     model = RuleListClassifier().fit(store).model_
     assert (np.asarray(model.predict(X)) == Y.to_numpy()).mean() > 0.99

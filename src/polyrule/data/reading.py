@@ -194,8 +194,8 @@ def _refuse_lists(opened: _Opened) -> None:
     encoders = opened.layout().encoders.values()
     if names := [encoder.name for encoder in encoders if encoder.kind in TEXTUAL]:
         raise DataError(
-            f"{opened.reader.name}: column {names[0]!r} holds texts or lists, of which words and members are chosen from "
-            f"all rows; drop it ({argument('drop')}), declare it nominal ({argument('nominal')}), or read the file whole"
+            f"{opened.reader.name}: column {names[0]!r} holds texts or lists, whose items are chosen from "
+            f"all rows; drop it ({argument('drop')}) or declare it nominal ({argument('nominal')})"
         )
 
 

@@ -67,7 +67,7 @@ def test_times_damage_and_a_missing_library(path, tmp_path, monkeypatch):
     with pytest.raises(DataError, match="column 'when': nested values and times"):
         read(timed, labels=None)
     assert [f.kind for f in read(path, labels="L").features if f.name == "moods"] == ["list"]
-    with pytest.raises(DataError, match="column 'moods' holds texts or lists, of which words and members are chosen"):
+    with pytest.raises(DataError, match="column 'moods' holds texts or lists, whose items are chosen"):
         list(read_chunks(path, labels="L"))
     with pytest.raises(DataError, match="not a readable Parquet file"):
         read(io.BytesIO(path.read_bytes()[:-20]), labels=None)
