@@ -46,6 +46,7 @@ tables: $(VENV)/install.stamp  ## write every table, picture of results and mode
 docs: $(VENV)/docs.stamp  ## build the site into build/site: every example is run, a warning is an error
 	rm -rf build/site
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/site
+	$(BIN)/python tools/check_links.py build/site
 	@echo "open build/site/index.html"
 
 demo: $(VENV)/install.stamp  ## learn, print and score a rule list on real data

@@ -77,7 +77,7 @@ class LinkFirstUse(SphinxTransform):
         for text in list(self.document.findall(nodes.Text)):
             if not _is_prose(text):
                 continue
-            pieces = list(_pieces(text.astext(), seen))
+            pieces = list(_pieces(text.astext(), seen, self.env.docname))
             if any(not isinstance(piece, nodes.Text) for piece in pieces):
                 text.parent.replace(text, pieces)
 
@@ -93,7 +93,7 @@ def _is_prose(text: nodes.Text) -> bool:
     return within_paragraph
 
 
-def _pieces(text: str, seen: set[str]) -> Iterator[nodes.Node]:
+def _pieces(text: str, seen: set[str], docname: str) -> Iterator[nodes.Node]:
     end = 0
     for match in _ANY.finditer(text):
         term = _TERMS[int(match.lastgroup[1:])]  # type: ignore[index]
@@ -101,15 +101,15 @@ def _pieces(text: str, seen: set[str]) -> Iterator[nodes.Node]:
             continue
         seen.add(term)
         yield nodes.Text(text[end : match.start()])
-        yield _reference(term, match.group())
+        yield _reference(term, match.group(), docname)
         end = match.end()
     yield nodes.Text(text[end:])
 
 
-def _reference(term: str, words: str) -> addnodes.pending_xref:
+def _reference(term: str, words: str, docname: str) -> addnodes.pending_xref:
     inner = nodes.inline(words, words, classes=["xref", "std", "std-term"])
     return addnodes.pending_xref(
-        "", inner, refdomain="std", reftype="term", reftarget=term, refexplicit=True, refwarn=True, refdoc=""
+        "", inner, refdomain="std", reftype="term", reftarget=term, refexplicit=True, refwarn=True, refdoc=docname
     )
 
 
