@@ -106,6 +106,8 @@ KINDS: dict[str, Callable[[Dataset], Any]] = {
     "refitted": lambda data: RuleEnsembleClassifier(**QUICK, teacher=None).fit(data).model_.refit(data),
     "refitted elsewhere": lambda data: elsewhere(RuleEnsembleClassifier(**QUICK, teacher=None), data),
     "edited": lambda data: edited(RuleListClassifier().fit(data).model_, data),
+    "edited paper list": lambda data: edited(RuleListClassifier.paper(max_rules=4).fit(data).model_, data),
+    "moved": lambda data: RuleListClassifier().fit(data).model_.move(0, 2),
 }
 
 # Beginnings of places in a file that nothing in the data can tell, once a model was changed by hand or refitted; a `*`
@@ -119,6 +121,8 @@ FREE = {
         "rules/*/head/*/weight",
         "rules",
     ),
+    "edited paper list": ("info", "rules/*/origin", "rules/*/head", "rules/*/body", "rules/*/stop", "rules"),
+    "moved": ("rules",),
     "edited": ("info", "rules/*/origin", "rules/*/head", "rules/*/body", "rules/*/stop", "rules"),
 }
 #: Of the places above, those that the data tells nevertheless.

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,7 +36,7 @@ def test_a_rule_by_hand_is_not_counted_until_it_is():
     assert model.format_rule(0) == "red <- colours > 4.5   (not counted) [hand]"
     assert from_text(model, str(model)).rules == model.rules
     data = Dataset(Table.from_array([[5.0, 0.0]], FEATURES), np.array([[1, 0, 0]]), LABELS)
-    assert model.recount(data).format_rule(0) == "red <- colours > 4.5   (TP 1, FP 0) [hand]"
+    assert model.recount(data).format_rule(0) == "red <- colours > 4.5   (right 1 of 1) [hand]"
 
 
 def order(model: RuleList) -> list[int]:
@@ -145,7 +147,8 @@ def test_text_keeps_what_did_not_change():
     edited = from_text(model, "\n".join(["# mine", lines[2], "red <- religion = none", "", lines[0], lines[-1]]))
     assert order(edited) == [2, 0, 0]
     assert [rule.origin for rule in edited] == ["learned", "hand", "learned"]
-    assert edited.rules[0] == model.rules[2]
+    assert edited.rules[0] == replace(model.rules[2], stale=True)
+    assert from_text(model, model.format()).rules == model.rules
     with pytest.raises(ModelError, match="line 2: rule 'nonsense'"):
         from_text(model, "red <- true\nnonsense")
 
@@ -157,7 +160,9 @@ def test_what_is_predicted_for_everyone_is_read_as_it_is_printed():
     assert text.startswith("1-2. always: red (right for 80 %), blue (73 %), orange (60 %)")
     assert from_text(model, text).rules == model.rules
     fewer = from_text(model, text.replace("red (right for 80 %), ", ""))
-    assert fewer.rules == (model.rules[1], Rule((Literal(2, 1),), origin="hand"), *three().rules)
+    assert [replace(rule, stale=False) for rule in fewer] == [
+        *(model.rules[1], Rule((Literal(2, 1),), origin="hand"), *three().rules)
+    ]
     more = from_text(three(), "always: blue, orange\n" + three().format())
     assert [rule.origin for rule in more] == ["hand", "hand", "learned", "learned", "learned"]
     assert more.predict([[0.0, "none"]]).tolist() == [[0, 1, 1]]

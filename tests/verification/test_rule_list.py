@@ -152,7 +152,15 @@ def test_another_head_is_found_without_a_proof(learned):
 
 def test_a_rule_moved_by_hand_is_found(learned):
     model, data = learned
-    assert verify(model.move(0, len(model) - 1), data).findings
+    assert verify(replace(model, rules=(*model.rules[1:], model.rules[0])), data).findings
+    moved = model.move(0, len(model) - 1)
+    found = verify(moved, data)
+    assert found.ok, str(found)
+    assert "changed by hand" in found.unchecked[0]
+    assert "which are those before an edit" in found.unchecked[1]
+    assert verify(replace(moved, info=model.info), data).findings
+    assert verify(_with_rule(moved, 1, coverage=99), data).findings
+    assert verify(_with_rule(moved, 1, head=tuple(replace(x, chance=0.99) for x in moved.rules[1].head)), data).findings
 
 
 def test_other_data_is_recognised(learned):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
 import re
@@ -344,6 +345,12 @@ def changed_lines(before: str, after: str) -> list[str]:
     return found
 
 
+def _unmarked(model: Any) -> Any:
+    """Return the model without the marks of counts that are those before an edit."""
+    rules = (dataclasses.replace(rule, stale=False) if getattr(rule, "stale", False) else rule for rule in model)
+    return dataclasses.replace(model, rules=tuple(rules))
+
+
 def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
     from polyrule.model.files import dumps
 
@@ -361,9 +368,11 @@ def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: 
     if as_json:
         print_json({"output": str(target), "rules": edited.records()})
         return
-    for line in changed_lines(str(stored), str(edited)):
+    for line in changed_lines(str(_unmarked(stored)), str(_unmarked(edited))):
         click.echo(fit(line))
     if any(getattr(rule, "origin", "learned") != "learned" and rule.coverage is None for rule in edited):
         warn("rules made by hand have no counts; 'polyrule edit recount' gives them some")
+    elif any(getattr(rule, "stale", False) for rule in edited):
+        warn("some counts are those before the edit; 'polyrule edit recount' counts again")
     beside = f"; the old one is {backup}" if backup else ""
     note(f"model with {plural(len(edited), 'rule')} written to {target}{beside}")

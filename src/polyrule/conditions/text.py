@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 # A name needs quotes if `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
     r"""^(any|at\sleast\s\d+)\sof\b|"""
-    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|"""
+    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\(right|\]$|^\d+[.:]|"""
     r"""(^|\s)is\s(missing|known)$""",
     re.IGNORECASE,
 )

@@ -33,6 +33,7 @@ from polyrule.learning.constraints import listed_names
 from polyrule.learning.messages import telling, warn_about_model
 from polyrule.learning.separate import Reason, Training
 from polyrule.model import RuleList
+from polyrule.model.counting import is_weighted, note_weights
 from polyrule.model.narrowing import without_unused_items
 from polyrule.model.packed import check_table
 from polyrule.model.predict import predict as run_rules
@@ -211,7 +212,7 @@ class RuleEstimator(FittedRules):
         model, target = with_threshold_intervals(model, training.table), training.target
         if training.raw is not None:
             model = without_unused_items(model)
-        model.info.update(self._provenance(training) | {"stopped": reason} | info)
+        model.info.update(self._provenance(training) | {"stopped": reason} | info | _weight_note(training))
         fitted = {
             "features_": model.features,
             "label_names_": target.names,
@@ -303,6 +304,13 @@ def pass_on_interrupt(reason: str, model: Any) -> None:
     if reason == "interrupted":
         logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
         raise KeyboardInterrupt
+
+
+def _weight_note(training: TrainingData) -> dict[str, Any]:
+    """Return what a model states if its counts are sums of weights."""
+    if isinstance(training.table, Packed):
+        return note_weights({}, training.table.total_weight != len(training.table))
+    return note_weights({}, is_weighted(training.weights, training.scale))
 
 
 def _fingerprint(training: TrainingData) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
+from polyrule.data.examples import unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
@@ -28,6 +30,8 @@ from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
+from polyrule.model.counting import list_counts, with_counts
+from polyrule.model.narrowing import used_features
 from polyrule.scale.counting import Counting
 from polyrule.utils.messages import argument, parameter_name
 
@@ -323,9 +327,10 @@ class RuleListClassifier(RuleClassifier):
         )
         assert isinstance(training.table, Table)
         limits = self._limits(training) if self._limited else None
-        return Composition(
+        truth = dense_labels(training.truth)
+        model, reason = Composition(
             training.table,
-            dense_labels(training.truth),
+            truth,
             training.weights,
             training.label_names,
             learner,
@@ -335,6 +340,9 @@ class RuleListClassifier(RuleClassifier):
             None if limits is None or limits.none else limits,
             start,
         ).learn()
+        counts = list_counts(model, training.table.decoded(used_features(model.rules)), truth, training.weights)
+        after = 0 if start is None else len(start)
+        return with_counts(model, counts, partial(unscaled, scale=training.scale), after, only_alone=True), reason
 
     @property
     def _limited(self) -> bool:

@@ -138,6 +138,7 @@ LITERAL = Record(
     Member("tp", COUNT, 0),
     Member("fp", COUNT, 0),
     Member("chance", CHANCE, None, always=False),
+    Member("alone", COUNTS, None, always=False),
 )
 RULE = Record(
     Rule,
@@ -149,6 +150,7 @@ RULE = Record(
     Member("origin", ORIGIN, "hand"),  # a rule written into the file need not spell out what a learned one has
     Member("bound", FRACTION, None, always=False),
     Member("unfinished", FLAG, False, always=False),
+    Member("stale", FLAG, False, always=False),
     Member("certificate", PROOF, None, always=False),
 )
 WEIGHTED_RULE = Record(

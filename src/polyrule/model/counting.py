@@ -1,35 +1,41 @@
-"""What a list does on examples, as whole numbers that add up over any number of blocks of them."""
+"""Counts of a list on examples: whole numbers, which can be summed over blocks of examples."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from polyrule.conditions.body import without_labels
 from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.conditions.packed import PackedBodies, covers
+from polyrule.data.encode import read_target
 from polyrule.data.examples import integer_weights, unscaled
-from polyrule.data.labels import UNKNOWN, require_known
-from polyrule.data.table import Table
+from polyrule.data.labels import UNKNOWN, dense_labels
+from polyrule.data.table import Table, row_blocks
 from polyrule.errors import ModelError
 from polyrule.model.narrowing import fit_to
 from polyrule.model.predict import fired_weights, predict
-from polyrule.utils.arrays import Bytes, Ints
+from polyrule.utils.arrays import Bytes, Ints, Ints32
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
     from polyrule.model.rule_list import RuleList
 
+_CELLS = 1 << 22  # of bodies by examples that are held at a time
+
 
 def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) -> Ints:
-    """Return the weight that each label has right (0), wrong (1) by each setter, and how much each rule fires on (2).
+    """Return the counts of a list as an array of shape (5, 1 + rules, labels).
 
-    Shape (3, 1 + rules, labels): setter 0 is nobody, for whom "right" means present; what a rule fires on stands in
-    the first label. A label that is not known is neither right nor wrong.
+    Planes 0 and 1 are the weights that each label has right and wrong by each setter; setter 0 is no rule, for which
+    "right" means present. Plane 2 has in its first column the weight on which each rule fires. Planes 3 and 4 are right
+    and wrong for all examples that the body covers, whatever other rules set. Unknown labels count nowhere.
 
     Examples
     --------
@@ -37,41 +43,81 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
     >>> table = Table.from_array([[1.0], [2.0], [3.0]])
     >>> rules = RuleList((), table.features, ("a", "b")).insert(0, "a <- x0 > 1.5")
     >>> truth = np.array([[0, 0], [1, 0], [0, 1]], dtype=np.uint8)
-    >>> list_counts(rules, table, truth, np.ones(3, dtype=np.int64)).tolist()
+    >>> list_counts(rules, table, truth, np.ones(3, dtype=np.int64)).tolist()[:3]
     [[[0, 1], [1, 0]], [[1, 2], [1, 0]], [[0, 0], [2, 0]]]
     """
     rules, labels = len(rule_list), truth.shape[1]
-    said = np.ones((1 + rules, labels), dtype=np.int64)
-    for number, rule in enumerate(rule_list.rules, start=1):
-        for literal in rule.head:
-            said[number, literal.label] = literal.value
+    values = head_values(rule_list)
     # by what the label is, who has set it, and which label it is
-    cells = predict(rule_list, table).setter
-    cells += 1
+    setter = predict(rule_list, table).setter
+    cells = setter + np.int32(1)
     cells += truth.astype(np.int32) * np.int32(1 + rules)
     cells *= labels
     cells += np.arange(labels, dtype=np.int32)
     units = None if (weights == 1).all() else np.repeat(weights, labels)
     shape = (UNKNOWN + 1, 1 + rules, labels)
     counts = np.bincount(cells.ravel(), units, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
-    found = np.zeros((3, 1 + rules, labels), dtype=np.int64)
-    found[:2] = np.where(said == 1, counts[[1, 0]], counts[[0, 1]])
+    found = np.zeros((5, 1 + rules, labels), dtype=np.int64)
+    found[:2] = np.where(values == 1, counts[[1, 0]], counts[[0, 1]])
     found[2, 1:, 0] = fired_weights(rule_list, table, weights)
+    found[3:] = _counts_alone(rule_list, table, truth, weights, setter)
     return found
 
 
-def with_counts(rule_list: RuleList, counts: Ints, amount: Callable[[int], float], after: int = 0) -> RuleList:
+def head_values(rule_list: RuleList) -> Ints:
+    """Return the value of each label by setter, shape (1 + rules, labels); 1 if the setter does not set it."""
+    values = np.ones((1 + len(rule_list), len(rule_list.label_names)), dtype=np.int64)
+    for number, rule in enumerate(rule_list.rules, start=1):
+        for literal in rule.head:
+            values[number, literal.label] = literal.value
+    return values
+
+
+def _counts_alone(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints, setter: Ints32) -> Ints:
+    """Return planes 3 and 4 of `list_counts`; conditions on labels read what earlier rules have set."""
+    bodies = PackedBodies.of([without_labels(rule.body) for rule in rule_list.rules], rule_list.features)
+    found = np.zeros((2, 1 + len(rule_list), truth.shape[1]), dtype=np.int64)
+    values = head_values(rule_list)
+    if rule_list.full:
+        heads = [{literal.label for literal in rule.head} for rule in rule_list.rules]
+        for number, labels in enumerate(heads, start=1):
+            values[number, [label for label in range(truth.shape[1]) if label not in labels]] = 0
+    for rows in row_blocks(len(table), max(1, len(rule_list)), _CELLS):
+        covered, present, weight = covers(bodies, table[rows].values), truth[rows], weights[rows]
+        for number, rule in enumerate(rule_list.rules):
+            chosen = covered[:, number]
+            for test in rule_list.label_tests[number]:
+                by = setter[rows, test.label]
+                chosen = chosen & (by >= 0) & (by < number) & (values[by + 1, test.label] == test.value)
+            for literal in rule.head:
+                known = chosen & (present[:, literal.label] != UNKNOWN)
+                right = known & (present[:, literal.label] == literal.value)
+                found[0, number + 1, literal.label] += weight[right].sum()
+                found[1, number + 1, literal.label] += weight[known & ~right].sum()
+    return found
+
+
+def with_counts(
+    rule_list: RuleList, counts: Ints, amount: Callable[[int], float], after: int = 0, *, only_alone: bool = False
+) -> RuleList:
     """Return the list with the counts of `list_counts`, each written as an `amount`.
 
-    What is expected of new examples stays as it is, and so do the first rules, as many as `after` says.
+    The expected precision of literals and the first `after` rules stay as they are. With `only_alone`, just what each
+    rule does whatever other rules set is taken over.
     """
-    right, wrong, fired = counts.tolist()
+    right, wrong, fired, right_alone, wrong_alone = counts.tolist()
     rules = list(rule_list.rules[:after])
     for number, rule in enumerate(rule_list.rules[after:], start=after + 1):
-        head = tuple(
-            replace(one, tp=amount(right[number][one.label]), fp=amount(wrong[number][one.label])) for one in rule.head
-        )
-        rules.append(replace(rule, head=head, coverage=amount(fired[number][0])))
+        head = []
+        for literal in rule.head:
+            label = literal.label
+            alone = amount(right_alone[number][label]), amount(wrong_alone[number][label])
+            tp, fp = amount(right[number][label]), amount(wrong[number][label])
+            head.append(replace(literal, alone=alone) if only_alone else replace(literal, tp=tp, fp=fp, alone=alone))
+        counted = replace(rule, head=tuple(head))
+        rules.append(counted if only_alone else replace(counted, coverage=amount(fired[number][0]), stale=False))
+    if only_alone:
+        return replace(rule_list, rules=tuple(rules))
     rest = tuple((amount(present), amount(absent)) for present, absent in zip(right[0], wrong[0], strict=True))
     return replace(rule_list, rules=tuple(rules), default_counts=rest)
 
@@ -80,16 +126,15 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     """Return the list with the counts it has on `data`, by running it there.
 
     Per literal, tp and fp are the weights of the examples on which the rule itself set the label, rightly or wrongly;
-    coverage is the weight of the examples on which it fired; default counts are those on which nobody set the label.
-    The exact value from learning is dropped, because it belongs to other counts.
+    coverage is the weight of the examples on which it fired; default counts are those on which no rule set the label.
+    Unknown labels count nowhere. The exact value from learning is dropped, because it belongs to other counts.
     """
     if not rule_list.label_names:
         raise ModelError("the list knows no label, so there is nothing to count")
     fitted, table = fit_to(rule_list, data)
     if data.label_names != rule_list.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
-    require_known(data.Y, f"{data.name}: counting rules anew")
-    truth = np.asarray(data.Y.todense() if sp.issparse(data.Y) else data.Y, dtype=np.uint8)
+    truth = dense_labels(read_target(data.Y, data.label_names).truth)
     weights, scale = integer_weights(data.weights, len(data))
     counts = list_counts(fitted, table, truth, weights)
     counted = with_counts(rule_list, counts, partial(unscaled, scale=scale))
@@ -104,5 +149,24 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
         )
         for rule in counted.rules
     )
-    info = {**rule_list.info, "recounted": data.name}
+    info = note_weights({**rule_list.info, "recounted": data.name}, is_weighted(weights, scale))
     return with_threshold_intervals(replace(counted, rules=rules, default_chances=(), info=info), table[weights > 0])
+
+
+def is_weighted(weights: Ints, scale: Fraction) -> bool:
+    """Return True if counts are sums of weights, not numbers of examples.
+
+    >>> is_weighted(np.array([1, 3]), Fraction(1, 2)), is_weighted(np.array([1, 0, 1]), Fraction(1))
+    (True, False)
+    """
+    return bool(scale != 1 or (weights > 1).any())
+
+
+def note_weights(info: dict[str, Any], weighted: bool) -> dict[str, Any]:
+    """Return the information about a model with the member that states whether counts are sums of weights.
+
+    >>> note_weights({"examples": 3}, True), note_weights({"weighted": True}, False)
+    ({'examples': 3, 'weighted': True}, {})
+    """
+    others = {name: value for name, value in info.items() if name != "weighted"}
+    return others | {"weighted": True} if weighted else others

@@ -11,12 +11,13 @@ import numpy as np
 
 from polyrule.conditions.checks import Check, checks
 from polyrule.conditions.intervals import with_threshold_intervals
-from polyrule.conditions.text import format_name, format_number
+from polyrule.conditions.text import format_name
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
 from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
+from polyrule.model.printing import format_right
 from polyrule.model.rule import Literal
 from polyrule.utils.arrays import Floats
 
@@ -31,7 +32,8 @@ class LabelReason:
     """One label of the example: its value, and the rule that set it or None if nobody did.
 
     `rule` counts from 0. `tp` and `fp` are the training counts behind the decision: those of the literal, or for a
-    label that nobody set, the training weight with which it was unset and equal to the default or not.
+    label that nobody set, the training weight with which it was unset and equal to the default or not. `alone` are the
+    counts of the literal for all examples that the rule covers, if they are known.
     """
 
     label: str
@@ -41,13 +43,21 @@ class LabelReason:
     tp: float
     fp: float
     checks: tuple[Check, ...]
+    alone: tuple[float, float] | None = None
 
     @property
     def words(self) -> tuple[str, str, str, str]:
         """The label, its value, who set it, and how often that was right in training."""
-        right = f"{format_number(self.tp)} of {format_number(self.tp + self.fp)}"
+        right = format_right(self.tp, self.fp)
         setter = "no rule" if self.rule is None else f"rule {self.rule + 1}"
         return format_name(self.label), "present" if self.value else "absent", setter, right
+
+    @property
+    def alone_words(self) -> str:
+        """The counts of the rule alone, if others than those of what it set."""
+        if self.alone is None or self.alone == (self.tp, self.fp):
+            return ""
+        return f", the rule alone {format_right(*self.alone)}"
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,7 @@ class Explanation:
                     "probability": reason.probability,
                     "tp": reason.tp,
                     "fp": reason.fp,
+                    "alone": None if reason.alone is None else list(reason.alone),
                     "conditions": [check.to_dict() for check in reason.checks],
                 }
                 for reason in self.labels
@@ -142,7 +153,7 @@ class Explanation:
         rows = []
         for reason in self.labels:
             why = ", ".join(map(str, reason.checks)) or ("always" if reason.rule is not None else "the default")
-            rows.append([*reason.words[:3], why, reason.words[3]])
+            rows.append([*reason.words[:3], why, reason.words[3] + reason.alone_words])
         columns = ["label", "predicted", "set by", "because", "right in training"]
         return html_table(columns, rows, below=self._near_lines())
 
@@ -151,8 +162,9 @@ class Explanation:
         width = min(30, max((len(name) for name, *_ in told), default=0))
         column = max((len(setter) for _, _, setter, _ in told), default=0)
         lines = [
-            f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)"
-            for name, value, setter, evidence in told
+            f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training{reason.alone_words})"
+            for reason in self.labels
+            for name, value, setter, evidence in [reason.words]
         ]
         return "\n".join([*lines, *self._deciding_lines(), *self._other_lines(), *self._near_lines()])
 
@@ -294,4 +306,5 @@ def _reason(rule_list: RuleList, label: int, course: Course, grounds: Mapping[in
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
     chance = float(rule_list.chances[setter, label])
-    return LabelReason(name, course.state[label], setter, chance, tp, fp, grounds[setter])
+    alone = literal.alone if literal else rule.alone
+    return LabelReason(name, course.state[label], setter, chance, tp, fp, grounds[setter], alone)

@@ -39,7 +39,9 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
             text = words.rule(rule, counts=counts)
         lines.append(start + text)
     first = [f"({text})" for text in [model.shortfall()] if text]
-    return "\n".join([*first, *lines, *model._notes(digits), *guarantee_lines(model), *rounding_lines(model, digits)])
+    weighted = weight_lines(model) if counts else []
+    notes = [*model._notes(digits), *guarantee_lines(model), *weighted, *rounding_lines(model, digits)]
+    return "\n".join([*first, *lines, *notes])
 
 
 def html_model(model: Any, limit: int = 100) -> str:
@@ -51,8 +53,14 @@ def html_model(model: Any, limit: int = 100) -> str:
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
     above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]
-    below = [*more, *model._notes(), *guarantee_lines(model)]
-    return html_table(("", "head", "body", *model.FACTS), rows, above, below)
+    below = [*more, *model._notes(), *guarantee_lines(model), *weight_lines(model)]
+    return html_table(("", "head", "body", *model._fact_names), rows, above, below)
+
+
+def weight_lines(model: Any) -> list[str]:
+    """Return a line that says that counts are sums of weights, if they are."""
+    counts = "what rules cover is" if model.KIND == "rule-ensemble" else "counts are"
+    return [f"({counts} in sample weights, not in numbers of examples)"] if model.info.get("weighted") else []
 
 
 def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
@@ -62,7 +70,10 @@ def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool 
         for literal in rule_list[number].head:
             said = literal.tp + literal.fp
             share = literal.tp / said if said and literal.chance is None else literal.chance
-            shown = "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)})"
+            unit = " of the weight" if rule_list.info.get("weighted") and not parts else ""
+            shown = (
+                "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)}{unit})"
+            )
             parts.append(format_literal(literal, rule_list.label_names) + shown)
     return f"always: {', '.join(parts)}"
 

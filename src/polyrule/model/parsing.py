@@ -36,7 +36,7 @@ from polyrule.utils.messages import did_you_mean
 # the length of the text.
 _NUMBERED = re.compile(r"\s*+\d++[.:]\s++")
 _ALWAYS = re.compile(r"\s*+(?:\d++(?:-\d++)?[.:]\s++)?always:")
-_SHARE = re.compile(r"\((?:right for )?\d{1,3} %\)$")  # of examples for which a label is right
+_SHARE = re.compile(r"\((?:right for )?\d{1,3} %(?: of the weight)?\)$")  # of examples for which a label is right
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.?)*+("?)', re.DOTALL)
 _TOKEN = re.compile(_QUOTED.pattern + r'|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
 _NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
@@ -45,7 +45,10 @@ _AND = re.compile(r"\s+(?:and|AND)\s+|\s*(?:&&?|∧)\s*")
 _SIGNS = ("<=", ">", "=", "<", ">=")
 _WORDS = re.compile("[a-z, ]*")
 _MARKS = ("stop", "hand", "edited", "learned")
-_COUNTS = re.compile(r"TP [\d.e+-]++, FP [\d.e+-]++(?:, [^()]*+)?|not counted|covers (?:weight )?[\d.e+-]++")
+_COUNTS = re.compile(
+    r"right [\d.e+-]++ of [\d.e+-]++(?:; [^()]*+)?|TP [\d.e+-]++, FP [\d.e+-]++(?:, [^()]*+)?|not counted|"
+    r"covers (?:weight )?[\d.e+-]++"
+)
 _ITEMS = re.compile(r"(.*\S)\s+has (?:any|at least (\d{1,9})) of", re.DOTALL)
 _GROUP = re.compile(r"(?:any|at least (\d{1,9})) of(?=[\s({]|$)\s*+")
 

@@ -32,11 +32,46 @@ def format_coverage(coverage: float) -> str:
 
 
 def format_counts(rule: Rule) -> str:
-    """What a rule did on the training examples, and what to expect on others; one made by hand did nothing yet."""
-    if rule.coverage is None and rule.origin != "learned" and not rule.tp and not rule.fp:
+    """Return the counts of a rule on the training examples and its expected precision, in parentheses.
+
+    "Right" counts all examples that the body covers; "adds" counts those whose label no earlier rule has set.
+
+    >>> format_counts(Rule((Literal(0, 1, 7, 2, chance=0.62, alone=(28, 2)),), coverage=30))
+    '(right 28 of 30; adds 7 of 9; expect 62 %)'
+    >>> format_counts(Rule((Literal(0, 1, 28, 2, alone=(28, 2)),), coverage=30))
+    '(right 28 of 30)'
+    """
+    if not is_counted(rule):
         return "(not counted)"
-    expected = "" if rule.expected is None else f", expect {format_share(rule.expected)} right"
-    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected}{format_doubt(rule)})"
+    if rule.alone is None:
+        expected = "" if rule.expected is None else f", expect {format_share(rule.expected)} right"
+        stale = ", before the edit" * rule.stale
+        return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected}{stale}{format_doubt(rule)})"
+    return f"({'; '.join(count_phrases(rule))}{format_doubt(rule).replace(', ', '; ')})"
+
+
+def is_counted(rule: Rule) -> bool:
+    """Return False for a rule that was made by hand and has no counts yet."""
+    return bool(rule.coverage is not None or rule.origin == "learned" or rule.tp or rule.fp)
+
+
+def count_phrases(rule: Rule) -> list[str]:
+    """Return the counts of a rule that was also counted alone, and its expected precision, as phrases."""
+    assert rule.alone is not None
+    adds = [] if (rule.tp, rule.fp) == rule.alone and not rule.stale else [f"adds {format_right(rule.tp, rule.fp)}"]
+    adds += [] if rule.expected is None else [f"expect {format_share(rule.expected)}"]
+    if rule.stale:
+        adds[0] = f"before the edit: {adds[0]}"
+    return [f"right {format_right(*rule.alone)}", *adds]
+
+
+def format_right(right: float, wrong: float) -> str:
+    """Return counts as a share.
+
+    >>> format_right(28, 2)
+    '28 of 30'
+    """
+    return f"{format_count(right)} of {format_count(right + wrong)}"
 
 
 def format_doubt(rule: Rule) -> str:

@@ -30,6 +30,9 @@ class Literal:
         when there are no weights.
     chance : float or None
         Probability of being right on new examples, where the learner has an estimate that is fairer than these counts.
+    alone : (float, float) or None
+        Weight of all training examples that the body covers whose label is truly `value`, and of those whose label is
+        not, whatever earlier rules have set. None if not counted.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class Literal:
     tp: float = 0
     fp: float = 0
     chance: float | None = field(default=None, repr=False)
+    alone: tuple[float, float] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,6 +71,9 @@ class Rule:
         `value` may not be it; None where no head is better.
     unfinished : bool
         Whether a time limit ended the search while the rule was growing, so that a longer body may be better.
+    stale : bool
+        True if an earlier rule was edited afterwards, so that the rule may set its labels for other examples now than
+        its counts state.
     certificate : dict or None
         The proof that no other head is better for this body, where one was asked for. Plain JSON values only; not part
         of what makes two rules equal.
@@ -87,6 +94,7 @@ class Rule:
     coverage: float | None = None
     bound: Fraction | None = None
     unfinished: bool = False
+    stale: bool = False
     certificate: dict[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +137,18 @@ class Rule:
     def fp(self) -> float:
         """Wrong predictions among the training examples, summed over the head."""
         return sum(literal.fp for literal in self.head)
+
+    @property
+    def alone(self) -> tuple[float, float] | None:
+        """Correct and wrong predictions among all training examples it covers, summed over the head; None if unknown.
+
+        >>> Rule((Literal(0, 1, 3, 1, alone=(8, 2)), Literal(1, 1, 5, 5, alone=(5, 5)))).alone
+        (13, 7)
+        """
+        pairs = [literal.alone for literal in self.head if literal.alone is not None]
+        if len(pairs) < len(self.head):
+            return None
+        return sum(right for right, _ in pairs), sum(wrong for _, wrong in pairs)
 
     @property
     def expected(self) -> float | None:

@@ -69,7 +69,6 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     KIND: ClassVar[str] = "rule-ensemble"
     RULE: ClassVar[type] = WeightedRule
-    FACTS: ClassVar[tuple[str, ...]] = ("covers",)
     ALIKE: ClassVar[str] = "that weigh the same labels, with the same signs,"
     SEARCH: ClassVar[type[SumSearch]] = SumSearch
 
@@ -138,6 +137,10 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _record(self, rule: WeightedRule) -> dict[str, Any]:
         weights = {f"weight {self.label_names[entry.label]}": entry.weight for entry in rule.head}
         return {"coverage": rule.coverage, **weights}
+
+    @property
+    def _fact_names(self) -> tuple[str, ...]:
+        return ("covers",)
 
     def _facts(self, rule: WeightedRule) -> tuple[str, ...]:
         return ("" if rule.coverage is None else format_coverage(rule.coverage),)

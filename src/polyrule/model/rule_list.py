@@ -29,6 +29,7 @@ from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
+from polyrule.model.staleness import mark_stale
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -72,7 +73,6 @@ class RuleList(RuleModel[Rule]):
 
     KIND: ClassVar[str] = "rule-list"
     RULE: ClassVar[type] = Rule
-    FACTS: ClassVar[tuple[str, ...]] = ("TP", "FP", "expect", "stop", "origin")
     ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
     SEARCH: ClassVar[type[ListSearch]] = ListSearch
 
@@ -180,6 +180,9 @@ class RuleList(RuleModel[Rule]):
         return {
             "tp": rule.tp,
             "fp": rule.fp,
+            "right_alone": None if rule.alone is None else rule.alone[0],
+            "wrong_alone": None if rule.alone is None else rule.alone[1],
+            "stale": rule.stale,
             "expected": rule.expected,
             "value": None if rule.value is None else float(rule.value),
             "coverage": rule.coverage,
@@ -187,16 +190,28 @@ class RuleList(RuleModel[Rule]):
             "origin": rule.origin,
         }
 
+    @property
+    def _fact_names(self) -> tuple[str, ...]:
+        counts = ("right", "adds") if self._counted_alone else ("TP", "FP")
+        return (*counts, "expect", "", "origin")
+
+    @property
+    def _counted_alone(self) -> bool:
+        """True if rules are shown with what they do alone and what they add."""
+        return any(rule.alone is not None for rule in self.rules)
+
     def _facts(self, rule: Rule) -> tuple[str, ...]:
         expected = "" if rule.expected is None else printing.format_share(rule.expected)
         origin = "" if rule.origin == "learned" else rule.origin
-        return (
-            printing.format_count(rule.tp),
-            printing.format_count(rule.fp),
-            expected,
-            "stop" * rule.stop,
-            origin,
-        )
+        if not printing.is_counted(rule):
+            counts: tuple[str, ...] = ("not counted", "")
+        elif self._counted_alone:
+            alone = "" if rule.alone is None else printing.format_right(*rule.alone)
+            counts = alone, printing.format_right(rule.tp, rule.fp)
+        else:
+            counts = printing.format_count(rule.tp), printing.format_count(rule.fp)
+        marks = ", ".join(["stop"] * rule.stop + ["counts before the edit"] * rule.stale)
+        return *counts, expected, marks, origin
 
     def _notes(self, digits: int | None = None) -> list[str]:
         return list_lines(self)
@@ -236,7 +251,7 @@ class RuleList(RuleModel[Rule]):
         made, options = self.info.get("pruning"), self.info.get("options")
         if (
             not isinstance(made, dict)
-            or "recounted" in self.info
+            or self.info.keys() & {"recounted", "edited"}
             or any(rule.origin != "learned" for rule in self.rules)
         ):
             return ""
@@ -283,6 +298,11 @@ class RuleList(RuleModel[Rule]):
         """Return the list with the counts it has on `data`; see `polyrule.model.counting.recount`."""
         return recount(self, labelled(self, data, y))
 
+    def _edited(self, rules: Sequence[Rule]) -> RuleList:
+        """Return the list with other rules; counts that may no longer be right are marked as stale."""
+        info = self.info | ({"edited": True} if "learner" in self.info else {})
+        return replace(self, rules=mark_stale(self, rules), info=info)
+
     def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
         return replace(parse_rule(text, self.features, self.label_names), origin=origin)
 
@@ -326,7 +346,7 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
                 rules += map(kept, _constants(rule_list, always))
         except ModelError as error:
             raise ModelError(f"line {number}: {error}") from error
-    return replace(rule_list, rules=tuple(rules))
+    return rule_list._edited(rules)
 
 
 def _constants(rule_list: RuleList, labels: list[int]) -> list[Rule]:

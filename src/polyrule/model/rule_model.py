@@ -44,7 +44,6 @@ class RuleModel(Generic[AnyRule]):
 
     KIND: ClassVar[str]
     RULE: ClassVar[type]
-    FACTS: ClassVar[tuple[str, ...]]
     ALIKE: ClassVar[str]
     SEARCH: ClassVar[type[Search]]
 
@@ -263,8 +262,13 @@ class RuleModel(Generic[AnyRule]):
         """Return what a record of a rule has besides what it says."""
         raise NotImplementedError
 
+    @property
+    def _fact_names(self) -> tuple[str, ...]:
+        """Headings of what `_facts` returns."""
+        raise NotImplementedError
+
     def _facts(self, rule: AnyRule) -> tuple[str, ...]:
-        """Return what stands behind a rule in a notebook, as `FACTS` names it."""
+        """Return what stands behind a rule in a notebook, as `_fact_names` calls it."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:

@@ -151,6 +151,8 @@ def _set(rule: Rule) -> dict[str, Any]:
         "exact": None if rule.value is None else str(rule.value),
         "origin": rule.origin,
         "expected": rule.expected,
+        "alone": None if rule.alone is None else [plain(count) for count in rule.alone],
+        "stale": rule.stale,
         "chances": [literal.chance for literal in rule.head],
         "doubt": format_doubt(rule).removeprefix(", "),
     }
@@ -179,5 +181,14 @@ def on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
         "sets": int(result.sets[number]),
         "right": int(right.sum()),
         "wrong": int(wrong.sum()),
+        **_alone_on_part(rule, number, result),
         "head": [[int(right[said.label]), int(wrong[said.label])] for said in rule.head],
     }
+
+
+def _alone_on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
+    """Return the counts of the labels of a head for all examples that the rule covers, if other rules come first."""
+    if result.alone is None:
+        return {}
+    labels = [literal.label for literal in rule.head]
+    return {"alone": [int(counts[number, labels].sum()) for counts in result.alone]}

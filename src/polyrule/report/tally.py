@@ -84,6 +84,8 @@ class Tally:
     # unknown one is in neither. For a list with full predictions this counts the labels it sets by leaving them out.
     right: Ints
     wrong: Ints
+    # the same for all examples that the body covers, whatever other rules set; None for an ensemble, where it is equal
+    alone: tuple[Ints, Ints] | None = None
 
     @cached_property
     def wrong_cells(self) -> Words:
@@ -145,11 +147,12 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
     running, fired = part.every.copy(), []
     rules = len(model.rules)
     covers, sets = np.zeros(rules, dtype=np.int64), np.zeros(rules, dtype=np.int64)
-    right, wrong = (np.zeros((rules, width), dtype=np.int64) for _ in range(2))
+    right, wrong, right_alone, wrong_alone = (np.zeros((rules, width), dtype=np.int64) for _ in range(4))
     for number, rule in enumerate(model.rules):
-        mine = running & part.body(rule.body)
+        body = part.body(rule.body)
         for test in model.label_tests[number]:
-            mine &= ~unset[test.label] & (present[test.label] if test.value else ~present[test.label])
+            body &= ~unset[test.label] & (present[test.label] if test.value else ~present[test.label])
+        mine = running & body
         head = model.heads[number]
         labels = sorted(head)
         newly = mine & unset[labels]
@@ -157,6 +160,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
         agree = np.where(says[:, None], part.present[labels], part.absent[labels])
         differ = np.where(says[:, None], part.absent[labels], part.present[labels])
         right[number, labels], wrong[number, labels] = counts(newly & agree), counts(newly & differ)
+        right_alone[number, labels], wrong_alone[number, labels] = counts(body & agree), counts(body & differ)
         unset[labels] &= ~mine
         present[labels] |= np.where(says[:, None], newly, np.uint64(0))
         decided = union(newly)
@@ -166,7 +170,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
             running &= ~decided
     default = np.array(model.defaults, dtype=bool)[:, None]
     predicted = present | np.where(default, unset, np.uint64(0))
-    return Tally(part, predicted, unset, fired, covers, sets, right, wrong)
+    return Tally(part, predicted, unset, fired, covers, sets, right, wrong, (right_alone, wrong_alone))
 
 
 def _tally_sums(model: RuleEnsemble, part: Covers) -> Tally:

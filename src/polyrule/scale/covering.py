@@ -100,7 +100,7 @@ def coded_list_counts(model: RuleList, bodies: CodedBodies, codes: Array, truth:
     """Return what `polyrule.model.counting.list_counts` does, for a list without stops whose rules set their heads."""
     present = np.ascontiguousarray(truth.T).view(bool)
     free = np.ones(present.shape, dtype=bool)
-    found = np.zeros((3, 1 + len(model), len(present)), dtype=np.int64)
+    found = np.zeros((5, 1 + len(model), len(present)), dtype=np.int64)
     for number, (rule, covered) in enumerate(zip(model.rules, bodies.covers(codes), strict=True), start=1):
         found[2, number, 0] = _weight(covered, weights)
         for literal in rule.head:
@@ -108,6 +108,8 @@ def coded_list_counts(model: RuleList, bodies: CodedBodies, codes: Array, truth:
             free[literal.label] &= ~covered
             right = _weight(fresh & (present[literal.label] == bool(literal.value)), weights)
             found[:2, number, literal.label] = right, _weight(fresh, weights) - right
+            right = _weight(covered & (present[literal.label] == bool(literal.value)), weights)
+            found[3:, number, literal.label] = right, _weight(covered, weights) - right
     for label, (left, has) in enumerate(zip(free, present, strict=True)):
         right = _weight(left & has, weights)
         found[:2, 0, label] = right, _weight(left, weights) - right

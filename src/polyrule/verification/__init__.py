@@ -12,6 +12,15 @@ __all__ = ["Finding", "Verification", "certify", "verify", "verify_ensemble", "v
 
 
 def verify(model: Any, data: Dataset, *, learn: bool = True) -> Verification:
-    """Check a model of any kind; see `verify_list` and `verify_ensemble`."""
+    """Check a model of any kind; see `verify_list` and `verify_ensemble`.
+
+    Parameters
+    ----------
+    model : RuleList or RuleEnsemble
+    data : Dataset
+        The training data.
+    learn : bool
+        False to skip learning it again, which takes as long as training.
+    """
     check = verify_list if isinstance(model, RuleList) else verify_ensemble
     return check(model, data, learn=learn)

@@ -14,6 +14,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
+from polyrule.model.counting import is_weighted
 from polyrule.model.narrowing import used_features
 from polyrule.utils.arrays import Floats
 from polyrule.verification.result import DATA, Finding
@@ -24,12 +25,16 @@ def check_data(model: Any, data: Dataset) -> Iterator[Finding]:
     if tuple(data.label_names) != model.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     stated, examples = model.info.get("data_fingerprint"), model.info.get("examples")
-    table, truth, weights, _ = examples_of(data)
+    table, truth, weights, scale = examples_of(data)
     digest = fingerprint(table, truth, weights)
     if is_of_examples(stated) and stated != digest:
         yield Finding(None, DATA, _data_words(examples, stated), _data_words(len(table), digest))
     elif is_of_examples(stated) and examples not in (None, len(table)):
         yield Finding(None, "the number of examples", str(examples), str(len(table)))
+    elif model.info.get("recounted", data.name) == data.name:
+        stated, weighted = model.info.get("weighted", False), is_weighted(weights, scale)
+        if stated is not weighted:
+            yield Finding(None, "whether counts are sums of weights", str(stated), str(weighted))
 
 
 def _data_words(examples: Any, digest: Any) -> str:
@@ -78,7 +83,8 @@ def check_thresholds(model: Any, table: Table) -> Iterator[Finding]:
             values[feature] = np.unique(whole[~np.isnan(whole)])
         return values[feature]
 
-    exact = is_of_examples(model.info.get("data_fingerprint")) and not model.info.get("edited")
+    marked = model.KIND == "rule-list"  # which of its rules were learned
+    exact = is_of_examples(model.info.get("data_fingerprint")) and (marked or not model.info.get("edited"))
     for number, rule in enumerate(model.rules):
         learned = exact and getattr(rule, "origin", "learned") == "learned"
         for condition in thresholds(rule.body):

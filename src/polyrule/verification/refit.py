@@ -91,14 +91,31 @@ def refit_and_compare(
 
 
 def _check_learned_rules(model: RuleList, again: RuleList) -> list[Finding]:
-    """Check that learning finds every rule that is marked as learned; order, counts and chances may differ."""
-    learned = {(_literals(rule), rule.body) for rule in again.rules}
-    words = Formatter(model)
-    return [
-        Finding(number, "the rule", words.rule(rule, counts=False), "none that learning finds")
-        for number, rule in list(enumerate(model.rules))[n_start_rules(model) :]
-        if rule.origin == "learned" and (_literals(rule), rule.body) not in learned
-    ]
+    """Check that every rule that is marked as learned is one that learning finds, in any order.
+
+    Unless the list was counted again since, its numbers are those from learning, too.
+    """
+    learned = {(_literals(rule), rule.body, rule.stop): rule for rule in again.rules}
+    words, recounted = Formatter(model), "recounted" in model.info
+    findings = []
+    for number, rule in list(enumerate(model.rules))[n_start_rules(model) :]:
+        if rule.origin != "learned":
+            continue
+        found = learned.get((_literals(rule), rule.body, rule.stop))
+        if found is None:
+            findings.append(Finding(number, "the rule", words.rule(rule, counts=False), "none that learning finds"))
+        elif not recounted and _numbers(rule) != _numbers(found):
+            findings.append(Finding(number, "what learning counted", str(_numbers(rule)), str(_numbers(found))))
+    for name in () if recounted else ("default_counts", "default_chances"):
+        stated, right = getattr(model, name), getattr(again, name)
+        if stated != right:
+            findings.append(Finding(None, f"what no rule sets ({name})", str(stated), str(right)))
+    return findings
+
+
+def _numbers(rule: Rule) -> tuple[Any, ...]:
+    counts = [(literal.tp, literal.fp, literal.chance) for literal in rule.head]
+    return counts, rule.coverage, rule.value, rule.bound, rule.unfinished
 
 
 def _literals(rule: Rule) -> tuple[tuple[int, int], ...]:

@@ -261,8 +261,43 @@ class ListReplay:
         counts = list_counts(model, self.table, self.truth, self.weights)
         counted = with_counts(model, counts, partial(unscaled, scale=self.scale))
         for number, rule in list(enumerate(model.rules))[after:]:
-            yield from compare_counts(number, rule, counted.rules[number], self.label_names)
-        yield from self.compare_default_counts(model, counted.default_counts)
+            if not rule.stale:
+                yield from compare_counts(number, rule, counted.rules[number], self.label_names)
+        if "recounted" in model.info or not model.info.get("edited"):
+            yield from self.compare_default_counts(model, counted.default_counts)
+
+    def compare_alone(self, model: RuleList, after: int = 0) -> Iterator[Finding]:
+        """Compare the counts of each rule from `after` on that do not depend on other rules."""
+        required = bool(model.info.keys() & {"pruning", "recounted"})
+        assigned = np.full(self.truth.shape, -1, dtype=np.int8)
+        running = np.ones(len(self.truth), dtype=np.bool_)
+        for number, rule in enumerate(model.rules):
+            cover = self._cover(rule, assigned)
+            for literal in rule.head if number >= after else ():
+                yield from self._compare_alone(number, rule, literal, cover, required)
+            labels = list(range(len(self.label_names))) if model.full else [literal.label for literal in rule.head]
+            values = {literal.label: literal.value for literal in rule.head}
+            newly = (running & cover)[:, None] & (assigned[:, labels] < 0)
+            head_values = np.array([values.get(label, 0) for label in labels], dtype=np.int8)
+            assigned[:, labels] = np.where(newly, head_values, assigned[:, labels])
+            if rule.stop:
+                running &= ~newly.any(axis=1)
+
+    def _compare_alone(
+        self, number: int, rule: Rule, literal: Literal, cover: Bools, required: bool
+    ) -> Iterator[Finding]:
+        column = self.truth[:, literal.label]
+        known = cover & (column < 2)
+        right = int(self.weights[known & (column == literal.value)].sum())
+        counts = unscaled(right, self.scale), unscaled(int(self.weights[known].sum()) - right, self.scale)
+        if literal.alone is None:
+            missing = required and rule.coverage is not None and not rule.stale
+            agrees = not missing
+        else:
+            agrees = all(map(is_count, literal.alone, counts))
+        if not agrees:
+            what = f"what it does alone for label {self.label_names[literal.label]!r}"
+            yield Finding(number, what, str(literal.alone), str(counts))
 
     def compare_default_counts(
         self, model: RuleList, counts: Sequence[tuple[float, float]] | None = None

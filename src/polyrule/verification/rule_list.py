@@ -49,8 +49,10 @@ def verify_list(model: RuleList, data: Dataset, *, learn: bool = True) -> Verifi
     checked = _check_rules(model, replay)
     measure, wrong = _check_measure(model, replay)
     thresholds = () if replay.counted_on else check_thresholds(model, replay.table)
-    findings = [*checked.findings, *_check_unfinished(model), *replay.compare_defaults(model), *thresholds, *wrong]
-    unchecked = list(checked.unchecked)
+    alone = () if replay.counted_on else replay.compare_alone(model, n_start_rules(model))
+    marks = (*_check_unfinished(model), *_check_stale(model))
+    findings = [*checked.findings, *alone, *marks, *replay.compare_defaults(model), *thresholds, *wrong]
+    unchecked = [*checked.unchecked, *_stale_counts(model)]
     if not findings:
         what = "these rules and no others"
         findings, not_learned = refit_and_compare(model, data, list_claims, what=what, learn=learn)
@@ -72,8 +74,10 @@ def _check_rules(model: RuleList, replay: ListReplay) -> Verification:
         return Verification(0, unchecked=(why,))
     findings: list[Finding] = []
     certified = searched = 0
-    recounted = "recounted" in model.info
+    recounted, edited = "recounted" in model.info, bool(model.info.get("edited"))
     for step in replay.steps(model):
+        if step.rule.stale or (edited and recounted):
+            continue  # another state of training than when it was learned
         findings += [*(() if recounted else step.compare_counts()), *step.compare_value()]
         if step.rule.origin != "learned":
             continue
@@ -87,7 +91,10 @@ def _check_rules(model: RuleList, replay: ListReplay) -> Verification:
         else:
             searched += 1
             findings += step.search_again()
-    findings += replay.compare_run(model) if recounted else replay.compare_default_counts(model)
+    if recounted:
+        findings += replay.compare_run(model)
+    elif not edited:
+        findings += replay.compare_default_counts(model)
     return Verification(len(model), tuple(findings), elsewhere, certified, searched)
 
 
@@ -118,6 +125,18 @@ def _check_unproved(number: int, model: RuleList, *, proof: bool = False) -> Ite
         yield Finding(number, "the proof of the head", "there", "missing, because its best head is not searched for")
 
 
+def _check_stale(model: RuleList) -> Iterator[Finding]:
+    """Check that only an edit left counts stale."""
+    for number, rule in enumerate(model.rules):
+        if rule.stale and (not model.info.get("edited") or "recounted" in model.info):
+            yield Finding(number, "that its counts are those before an edit", "True", "False")
+
+
+def _stale_counts(model: RuleList) -> list[str]:
+    numbers = ", ".join(str(number) for number, rule in enumerate(model.rules, start=1) if rule.stale)
+    return [f"the counts of rule {numbers}, which are those before an edit"] if numbers else []
+
+
 def _check_unfinished(model: RuleList) -> Iterator[Finding]:
     """Check that only a time limit left a rule unfinished."""
     for number, rule in enumerate(model.rules):
@@ -143,6 +162,12 @@ def certify(model: RuleList, data: Dataset) -> RuleList:
     Rules of a list with one label per head get none: there the best head is not searched for a given body. In a pruned
     list the proof states the gain of each label and the cost of the rule; if they cannot be computed, the list is
     returned unchanged.
+
+    Parameters
+    ----------
+    model : RuleList
+    data : Dataset
+        The training data.
     """
     replay = ListReplay.of(model, data)
     if replay.fingerprint != model.info.get("data_fingerprint"):

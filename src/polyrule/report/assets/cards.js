@@ -53,7 +53,8 @@ const UNITS = "Right and wrong count labels, one for each label that a rule sets
 function partFigures(rule, part) {
   const found = figures(rule, part);
   const total = part >= 0 ? data.parts[part].examples : null;
-  const name = part >= 0 ? data.parts[part].title : "When learned";
+  const learned = model().info?.weighted ? "When learned, in sample weights" : "When learned";
+  const name = part >= 0 ? data.parts[part].title : learned;
   const words = agreement();
   if (part < 0 && model().kind === "ensemble")
     return rule.coverage !== null && soft(`covered ${whole(rule.coverage)} when learned`);
@@ -70,12 +71,17 @@ function partFigures(rule, part) {
       el("span", { class: "nowrap" }, el("b", {}, whole(found.wrong)), words[1]),
       found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${precisionText(found)})`),
     ),
+    aloneText(found) && soft(`alone right for ${aloneText(found)}`),
     total !== null && [
       meter(found.covers / Math.max(1, total)),
       soft(`covers ${whole(found.covers)} of ${plural(total, "example")}`),
     ],
   );
 }
+
+// What a rule is right on whatever earlier rules have set, if that is not what it adds to the list.
+const aloneText = ({ right, wrong, alone }) =>
+  alone && (alone[0] !== right || alone[1] !== wrong) ? `${whole(alone[0])} of ${whole(alone[0] + alone[1])}` : "";
 
 function allFigures(rule) {
   return [...partNumbers().map((part) => partFigures(rule, part)), expectation(rule), doubt(rule)];
@@ -109,6 +115,12 @@ function marks(rule) {
         "span",
         { class: "badge", title: "When this rule sets a label, later rules are not tried for that example." },
         "stops here",
+      ),
+    rule.stale &&
+      el(
+        "span",
+        { class: "badge hand", title: "An earlier rule was edited since this rule was counted." },
+        "learned counts are those before the edit",
       ),
     rule.origin !== "learned" &&
       el("span", { class: "badge hand" }, rule.origin === "hand" ? "made by hand" : "edited by hand"),
@@ -185,6 +197,7 @@ function ruleLine(number) {
           agreement()[0],
           whole(found.wrong),
           agreement()[1],
+          aloneText(found) && `, alone right for ${aloneText(found)}`,
           isKnown(rule.expected) && `, expect ${shareText(rule.expected)}`,
         )
       : soft(lastPart >= 0 ? "sets nothing here" : rule.coverage !== null && `covered ${whole(rule.coverage)} when learned`),

@@ -81,6 +81,7 @@ function figures(rule, part = lastPart) {
     sets: rule.coverage ?? 0,
     right: sum(2),
     wrong: sum(3),
+    alone: rule.alone,
     head: rule.head.map((literal) => literal.slice(2)),
   };
 }

@@ -1,0 +1,73 @@
+"""Counts of a list that an edit made stale: those of rules behind which other rules now come first."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from polyrule.conditions.body import canonical_key, label_conditions
+from polyrule.model.rule import Rule
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_list import RuleList
+
+_BY_LABEL = "BinaryRelevanceRuleClassifier"
+
+
+def mark_stale(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return the rules of an edited list, marked as stale if their counts depend on rules that have changed.
+
+    The counts of a rule depend on the earlier rules that set its labels. They depend on all earlier rules if one of
+    these stops the list or sets all labels, if a condition tests a label, and in lists whose counts are those of the
+    working set in which they were grown. Rules that were not in the list before stay as they are.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import RuleList
+    >>> from polyrule.conditions import MissingCondition
+    >>> from polyrule.model.rule import Literal
+    >>> rules = tuple(Rule((Literal(label, 1, tp=8),), (MissingCondition(0, label > 0),)) for label in (0, 1, 0))
+    >>> model = RuleList(rules, (Feature("x"),), ("a", "b"), info={"pruning": {}})
+    >>> [rule.stale for rule in mark_stale(model, rules[1:])]
+    [False, True]
+    """
+    chains: dict[Hashable, int] = {}
+    old = dict(zip(before.rules, _histories(before, before.rules, chains), strict=True))
+    new = _histories(before, rules, chains)
+    marked = []
+    for rule, history in zip(rules, new, strict=True):
+        counted = rule.coverage is not None or bool(rule.tp or rule.fp)
+        stale = counted and not rule.stale and old.get(rule, history) != history
+        marked.append(_as_stale(rule) if stale else rule)
+    return tuple(marked)
+
+
+def _as_stale(rule: Rule) -> Rule:
+    """Mark a rule; what it does alone stays right unless it tests labels."""
+    if not any(label_conditions(rule.body)):
+        return replace(rule, stale=True)
+    return replace(rule, stale=True, head=tuple(replace(literal, alone=None) for literal in rule.head))
+
+
+def _histories(model: RuleList, rules: Sequence[Rule], chains: dict[Hashable, int]) -> list[Hashable]:
+    """Return a key of the earlier rules that the counts of each rule depend on; `chains` numbers sequences of rules."""
+    info = model.info
+    all_matter = model.full or not (info.get("learner") == _BY_LABEL or info.keys() & {"pruning", "recounted"})
+
+    def chain(previous: int, rule: Rule) -> int:
+        values = tuple((literal.label, literal.value) for literal in rule.head)
+        return chains.setdefault((previous, values, canonical_key(rule.body), rule.stop), len(chains) + 1)
+
+    whole, by_label = 0, dict.fromkeys(range(len(model.label_names)), 0)
+    histories: list[Hashable] = []
+    for rule in rules:
+        labels = [literal.label for literal in rule.head]
+        all_matter = all_matter or any(label_conditions(rule.body))
+        histories.append(("all", whole) if all_matter else tuple(by_label[label] for label in labels))
+        all_matter = all_matter or rule.stop
+        whole = chain(whole, rule)
+        for label in labels:
+            by_label[label] = chain(by_label[label], rule)
+    return histories
