@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polyrule.model.conditions import holds
 from tests.model.strategies import random_table, rule_lists
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
+from polyrule.conditions.evaluate import evaluate as holds
 from polyrule.data import Dataset, Table
 from polyrule.model import LabelCondition
 from polyrule.model.predict import predict
