@@ -38,9 +38,9 @@ from polyrule.data.derive.dates import date_features
 from polyrule.data.derive.registry import derivation_of
 from polyrule.export import export, export_onnx, onnx_inputs
 from polyrule.model import Literal, Rule, RuleList, parse_rule
-from polyrule.model.cells import Grid
 from polyrule.model.files import Node
 from polyrule.model.predict import predict_flat
+from polyrule.model.region_grid import RegionGrid
 
 FEATURES = (
     Feature("size"),
@@ -338,8 +338,8 @@ def test_regions_of_counterfactuals(kind):
     for condition in some_conditions(kind)[:4]:
         model = list_of([condition])
         for row, expected in zip(np.asarray(table), evaluate(condition, table), strict=True):
-            grid = Grid(model, row)
-            assert grid.asked((condition,)).holds(grid.present) == expected
+            grid = RegionGrid(model, row)
+            assert grid.of_body((condition,)).holds(grid.present) == expected
 
 
 @EACH_TYPE

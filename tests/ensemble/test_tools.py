@@ -17,14 +17,14 @@ from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.decision import OutOfFoldScores, tune
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import NumericCondition
-from polyrule.model.cells import Grid
+from polyrule.model.region_grid import RegionGrid
 
 KINDS = ("threshold", "per-label", "subset", "expected-f1")
 
 
 def brute_force(model: RuleEnsemble, row: np.ndarray, label: int) -> tuple[int, int] | None:
     """Features changed and steps of the smallest flip, by trying every cell of every feature."""
-    cells = Grid(model, row).cells
+    cells = RegionGrid(model, row).regions
     features = list(cells)
     old = model.predict(Table.from_array(row[None, :], model.features))[0, label]
     costs, tried = [], []

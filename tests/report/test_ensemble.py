@@ -12,7 +12,7 @@ from tests.report.worlds import random_data, random_ensemble, random_model
 from polyrule import RuleEnsembleClassifier
 from polyrule.data import Table
 from polyrule.errors import OptionError
-from polyrule.model.flips import smallest_flip
+from polyrule.model.counterfactual import smallest_flip
 from polyrule.report import build
 from polyrule.report.plots import Coverage, LabelGraph, LearningCurve
 

@@ -8,7 +8,7 @@ from tests.report.worlds import random_data, random_model
 
 from polyrule.data import Feature, Table
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
-from polyrule.model.flips import smallest_flip
+from polyrule.model.counterfactual import smallest_flip
 from polyrule.model.predict import predict
 from polyrule.report import build
 

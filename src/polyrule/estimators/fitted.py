@@ -19,7 +19,7 @@ from polyrule.data.labels import UNKNOWN, arrange_labels, dense_labels, has_unkn
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
-from polyrule.model.flips import Flip
+from polyrule.model.counterfactual import Counterfactual
 from polyrule.model.narrowing import as_record, cut_row, place_of_row
 from polyrule.model.rule_model import is_pair, labelled
 from polyrule.utils import late
@@ -160,8 +160,8 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self.rules_.explain(self._read_row(X, row), **options)
 
-    def smallest_flip(self, X: Any, label: int | str, row: int = 0, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; exact.
+    def counterfactual(self, X: Any, label: int | str, row: int = 0, **options: Any) -> Counterfactual:
+        """Return the smallest change of one example that changes the prediction of a label; exact.
 
         Parameters
         ----------
@@ -171,12 +171,14 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         row : int
             Which row of X, counted from 0.
         **options
-            `fixed` and `limit`: see `polyrule.model.flips.smallest_flip`.
+            `fixed` and `limit`: see `polyrule.model.counterfactual`.
         """
         if isinstance(X, str):
             raise DataError(f"the example comes first, then the label: {X!r} is no example")
-        found: Flip = self.rules_.smallest_flip(self._read_row(X, row), label, **options)
-        return found
+        smallest: Counterfactual = self.rules_.counterfactual(self._read_row(X, row), label, **options)
+        return smallest
+
+    smallest_flip = counterfactual
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the learned model to a JSON file, whole or not at all; `polyrule.load` reads it."""

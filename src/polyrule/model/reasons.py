@@ -1,4 +1,4 @@
-"""How models look at one example given by cells: what happens to a label, and which features alone force it."""
+"""Searches of counterfactuals by type of model: the outcome of one example, and which features alone force it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.model.cells import Domain, Grid, Trial, split
 from polyrule.model.decisions import membership
 from polyrule.model.predict import follow
+from polyrule.model.region_grid import Domain, RegionGrid, Trial, split
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class ListSearch:
-    """How the search for the smallest flip (`flips`) looks into a rule list.
+    """Search of a rule list for a counterfactual; see `counterfactual.Search`.
 
-    A trial that does not flip gives *reasons*, a few features whose cells alone already force the old outcome. An
-    example that flips must leave the cells of at least one of them.
+    A trial with the old outcome has *reasons*, a few features whose regions alone force that outcome. A counterfactual
+    must leave the regions of at least one of them.
     """
 
-    def __init__(self, rule_list: RuleList, grid: Grid, target: int) -> None:
+    def __init__(self, rule_list: RuleList, grid: RegionGrid, target: int) -> None:
         self.rule_list, self.target = rule_list, target
         self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
-        self.asked = [grid.asked(rule.body) for rule in rule_list.rules]
+        self.bodies = [grid.of_body(rule.body) for rule in rule_list.rules]
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
-        self.course = follow(self.rule_list, partial(self._holds, trial), range(len(self.asked)))
+        self.course = follow(self.rule_list, partial(self._holds, trial), range(len(self.bodies)))
         return self.course.state.get(self.target, self.rule_list.defaults[self.target])
 
     def _holds(self, trial: Trial, number: int, state: dict[int, int]) -> bool:
-        return self.asked[number].holds(trial) and all(
+        return self.bodies[number].holds(trial) and all(
             state.get(test.label) == test.value for test in self.rule_list.label_tests[number]
         )
 
@@ -45,28 +45,28 @@ class ListSearch:
 
 
 class _Cause:
-    """The growing conjunction of cells that forces what happened: every example of `domain` in them meets the same.
+    """A conjunction of regions that forces a trial's course: every example of `domain` in them has the same.
 
-    Facts to be explained are put on a list, each a method and what it is about: "label j stands as it does just before
-    rule t", "rule q fired", "rule q did not fire", "rule q was reached". They are explained by other facts or by the
-    cell of a feature.
+    Facts to be explained are put on a list, each a method and its arguments: "label j has this value just before rule
+    t", "rule q fired", "rule q did not fire", "rule q was reached". They are explained by other facts or by the region
+    of a feature.
     """
 
     def __init__(self, search: ListSearch, trial: Trial, domain: Domain) -> None:
         self.search, self.run, self.trial, self.domain = search, search.course, trial, domain
         self.fired = set(self.run.fired)
         self.heads, self.writers = search.rule_list.heads, search.rule_list.writers
-        self.found: Domain = {}
+        self.regions: Domain = {}
         self.done: set[tuple[Any, ...]] = set()
         self.todo: list[tuple[Any, ...]] = []
 
     def of_label(self, label: int) -> Domain:
-        """Return what forces a label's value in the end: features, and for each some cells."""
+        """Return the features that force a label's final value, each with some regions."""
         self._add(self._why_label, label, len(self.heads))
         while self.todo:
             explain, *about = self.todo.pop()
             explain(*about)
-        return self.found
+        return self.regions
 
     def _add(self, *fact: Any) -> None:
         if fact not in self.done:
@@ -84,17 +84,17 @@ class _Cause:
             writers = [rule for rule in writers if rule < stopped]
             self._add(self._why_fired, stopped)
             self._add(self._why_reached, stopped)
-            # The stop took effect because of some label that nobody had set before it; one such label is enough.
-            fresh = next(j for j in self.heads[stopped] if self.run.setter.get(j) == stopped)
-            self._add(self._why_label, fresh, stopped)
+            # The stop took effect because of some label that was not set before it; one such label is enough.
+            unset = next(j for j in self.heads[stopped] if self.run.setter.get(j) == stopped)
+            self._add(self._why_label, unset, stopped)
         for rule in writers:
             self._add(self._why_failed, rule)
 
     def _why_fired(self, rule: int) -> None:
-        asked = self.search.asked[rule]
-        for feature, mask in asked.plain.items():
+        body = self.search.bodies[rule]
+        for feature, mask in body.plain.items():
             self._require(feature, mask)
-        self._require_some([test for test in asked.members if self._holds(*test)], asked.least)
+        self._require_some([test for test in body.members if self._holds(*test)], body.least)
         for test in self.search.rule_list.label_tests[rule]:
             self._add(self._why_label, test.label, rule)
 
@@ -103,10 +103,10 @@ class _Cause:
 
         A group failed because of as many members as are too many to spare.
         """
-        asked = self.search.asked[rule]
-        plain = [(f, ~mask) for f, mask in asked.plain.items() if not self._holds(f, mask)]
-        members = [(f, ~mask) for f, mask in asked.members if not self._holds(f, mask)]
-        spare = len(asked.members) - asked.least
+        body = self.search.bodies[rule]
+        plain = [(f, ~mask) for f, mask in body.plain.items() if not self._holds(f, mask)]
+        members = [(f, ~mask) for f, mask in body.members if not self._holds(f, mask)]
+        spare = len(body.members) - body.least
         # A member more than can be spared says as much as a plain condition, but takes several reasons to say it.
         if plain:
             self._require_some(plain, 1)
@@ -134,18 +134,18 @@ class _Cause:
         return bool(mask >> self.trial[feature] & 1)
 
     def _require_some(self, tests: list[tuple[int, int]], count: int) -> None:
-        """Make reasons of the tests that add least to them: best those that hold all over the domain or are there."""
+        """Make reasons of `count` tests: first those that hold in the whole domain or are reasons already."""
         for test in sorted(tests, key=self._news)[:count]:
             self._require(*test)
 
     def _news(self, test: tuple[int, int]) -> int:
         feature, mask = test
-        if self.domain[feature] & ~mask == 0 or self.found.get(feature, -1) & ~mask == 0:
+        if self.domain[feature] & ~mask == 0 or self.regions.get(feature, -1) & ~mask == 0:
             return 0
-        return 1 if feature in self.found else 2
+        return 1 if feature in self.regions else 2
 
     def _require(self, feature: int, mask: int) -> None:
-        self.found[feature] = self.found.get(feature, self.domain[feature]) & mask
+        self.regions[feature] = self.regions.get(feature, self.domain[feature]) & mask
 
 
 # Sums are compared with bounds that were added up in another order.
@@ -153,9 +153,9 @@ _SLACK = 1e-9
 
 
 class SumSearch:
-    """How the search for the smallest flip looks into an ensemble: its scores over sets of examples given by cells.
+    """Search of an ensemble for a counterfactual, by its scores over sets of examples given by regions.
 
-    Rules that a node neither forces nor forbids to fire are undecided; the scores that are still possible lie between
+    Rules that a node neither forces nor forbids to fire are undecided; the scores that are still possible are between
     the sums in which each undecided rule does its worst and its best. A node in which the old outcome holds even then
     is dropped. Otherwise an undecided rule is decided both ways.
 
@@ -174,9 +174,9 @@ class SumSearch:
     calm is absent; the smallest change that makes it present: loud <= 3 (now 5)
     """
 
-    def __init__(self, model: RuleEnsemble, grid: Grid, target: int) -> None:
+    def __init__(self, model: RuleEnsemble, grid: RegionGrid, target: int) -> None:
         self.model, self.target = model, target
-        self.asked = [grid.asked(rule.body) for rule in model.rules]
+        self.bodies = [grid.of_body(rule.body) for rule in model.rules]
         self.weights = np.zeros((len(model.rules), len(model.label_names)))
         for number, rule in enumerate(model.rules):
             for entry in rule.head:
@@ -186,17 +186,17 @@ class SumSearch:
         self.relevant = [k for k in range(len(model.rules)) if not by_cut or self.weights[k, target] != 0]
 
     def outcome(self, trial: Trial) -> int:
-        """Whether the label is predicted; weights are added in the order in which the model adds them."""
+        """Return 1 if the label is predicted; weights are added in the order in which the model adds them."""
         scores = self.start.copy()
-        for number in range(len(self.asked)):
-            if self.asked[number].holds(trial):
+        for number in range(len(self.bodies)):
+            if self.bodies[number].holds(trial):
                 scores = scores + self.weights[number]
         return int(self.model.decision.labels(scores[None, :], self.model.unit)[0, self.target])
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
-        """Parts of a node that may hold a flip, a rule decided in each; none where the outcome is certain."""
-        can = {k for k in self.relevant if self.asked[k].possible(domain)}
-        must = {k for k in can if self.asked[k].certain(domain)}
+        """Return parts of a node that may contain a counterfactual; none if the outcome is certain."""
+        can = {k for k in self.relevant if self.bodies[k].possible(domain)}
+        must = {k for k in can if self.bodies[k].certain(domain)}
         undecided = sorted(can - must)
         if not undecided:
             return []
@@ -204,12 +204,12 @@ class SumSearch:
         if helps is None:
             return []
         # First what would change the sum most from what it is in the trial.
-        gain = {k: helps[i] * (-1 if self.asked[k].holds(trial) else 1) for i, k in enumerate(undecided)}
-        chosen = max(undecided, key=lambda k: (gain[k], abs(gain[k]), -k))
-        return self.asked[chosen].parts(domain)
+        gain = {k: helps[i] * (-1 if self.bodies[k].holds(trial) else 1) for i, k in enumerate(undecided)}
+        decided = max(undecided, key=lambda k: (gain[k], abs(gain[k]), -k))
+        return self.bodies[decided].parts(domain)
 
     def _helps(self, must: set[int], undecided: list[int], before: int) -> Floats | None:
-        """What each undecided rule adds towards a flip; None where no flip is possible."""
+        """Return what each undecided rule adds towards the new outcome; None if it is impossible."""
         decision = self.model.decision
         sure = self.start + self.weights[sorted(must)].sum(axis=0)
         open_weights = self.weights[undecided]

@@ -16,9 +16,9 @@ from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.conditions.packed import covers, native_values
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
+from polyrule.model.counterfactual import place_of
 from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
-from polyrule.model.flips import place_of
 from polyrule.model.model_printing import ensemble_lines
 from polyrule.model.narrowing import fit_to, used_features
 from polyrule.model.packed import PackedModel, check_table, run

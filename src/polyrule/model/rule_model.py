@@ -24,7 +24,7 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
-from polyrule.model.flips import Flip, Search, smallest_flip
+from polyrule.model.counterfactual import Counterfactual, Search, counterfactual
 from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
@@ -275,13 +275,15 @@ class RuleModel(Generic[AnyRule]):
         """Return a data frame with one row per rule."""
         return frame_of_rows(self.records())
 
-    def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`.
+    def counterfactual(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Counterfactual:
+        """Return the smallest change of one example that changes a prediction; see `polyrule.model.counterfactual`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        return smallest_flip(self, example, label, row, **options)
+        return counterfactual(self, example, label, row, **options)
+
+    smallest_flip = counterfactual
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a JSON file, whole or not at all; see `polyrule.model.files`."""

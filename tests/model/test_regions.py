@@ -9,7 +9,8 @@ import pytest
 from polyrule.conditions import NumericCondition
 from polyrule.conditions.evaluate import evaluate_column
 from polyrule.data import Feature
-from polyrule.model.cells import Cells, Grid
+from polyrule.model.region_grid import RegionGrid
+from polyrule.model.regions import FeatureRegions
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 
@@ -17,8 +18,8 @@ SIZES = ("small", "medium", "large", "huge", "vast")
 DAYS = [date(2013, 12, day).toordinal() for day in (1, 2, 3)]
 
 
-def cells_of(feature: Feature, thresholds: tuple[float, ...], old: float) -> Cells:
-    return Cells(0, feature, tuple(NumericCondition(0, "<=", threshold) for threshold in thresholds), old)
+def cells_of(feature: Feature, thresholds: tuple[float, ...], old: float) -> FeatureRegions:
+    return FeatureRegions(0, feature, tuple(NumericCondition(0, "<=", threshold) for threshold in thresholds), old)
 
 
 def test_an_ordinal_moves_to_the_neighbouring_category():
@@ -47,7 +48,7 @@ def test_the_value_of_a_cell_lies_in_it_and_is_the_nearest_there(kind):
     conditions = [NumericCondition(0, "<=", threshold) for threshold in (1.0, 2.5, 5.0)]
     model = RuleList(tuple(Rule((Literal(0, 1),), (one,)) for one in conditions), (feature,), ("y",))
     for start in range(8):
-        (cells,) = Grid(model, np.array([float(start)])).cells.values()
+        (cells,) = RegionGrid(model, np.array([float(start)])).regions.values()
         for cell in range(cells.count):
             value = cells.value(cell) if cell != cells.present else float(start)
             inside = [bool(evaluate_column(one, np.array([value]))[0]) for one in conditions]

@@ -1,9 +1,10 @@
-"""The smallest change of the features that flips a label of one example, exact for every kind of model.
+"""Counterfactuals: the smallest change of an example that changes a prediction, exact for every type of model.
 
-The search is best-first over sets of examples. A node allows every feature some of its cells (see `cells`); its trial
-is the cheapest example it allows, so no example of the node costs less than the trial. The cheapest node is taken: if
-its trial flips the label, nothing smaller does. Otherwise the kind of model divides the node, without overlap, into
-parts that leave out only examples that cannot flip. So the first flip found is the smallest.
+The search is best-first over sets of examples. A node allows every feature some of its regions (see `region_grid`);
+its trial is the cheapest example it allows, so no example of the node costs less than the trial. The cheapest node is
+taken: if its trial has the new outcome, it is the smallest change. Otherwise the model's `Search` divides the node,
+without overlap, into parts that leave out only examples with the old outcome. So the first counterfactual is the
+smallest.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import numpy as np
 from polyrule.conditions.text import format_feature, format_name
 from polyrule.data.results import html_table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.narrowing import one_example
+from polyrule.model.region_grid import Domain, RegionGrid, Trial
 from polyrule.utils.messages import did_you_mean
 
 
 class Search(Protocol):
-    """What a kind of model knows about one of its labels, seen from one example."""
+    """What the search needs of a type of model: the outcome of one label, and a division of nodes."""
 
-    def __init__(self, model: Any, grid: Grid, target: int) -> None: ...
+    def __init__(self, model: Any, grid: RegionGrid, target: int) -> None: ...
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
@@ -64,8 +65,8 @@ class Change:
 
 
 @dataclass(frozen=True, repr=False)
-class Flip:
-    """The smallest change that flips a label.
+class Counterfactual:
+    """The smallest change of an example that changes its prediction of a label.
 
     Parameters
     ----------
@@ -77,11 +78,11 @@ class Flip:
         Size of the change among those with as few features: thresholds of the model crossed, plus 1 for every changed
         category and every missing value filled in.
     exact : bool
-        True: nothing smaller exists, or if `changes` is None, nothing at all. False: the search ran into its limit.
+        True: nothing smaller exists, or if `changes` is None, nothing at all. False: the search reached its limit.
     explored : int
-        Examples the model was run on.
+        Number of examples on which the model was run.
     fixed : tuple of str
-        Features that were to stay as they are.
+        Features that must not change.
     """
 
     label: str
@@ -128,15 +129,15 @@ class Flip:
         was, becomes = ("absent", "present") if self.becomes else ("present", "absent")
         if self.changes is None:
             if self.exact:
-                kept = ", ".join(map(format_name, self.fixed))
-                return f"{name} is {was}, whatever the features are{f' (fixed: {kept})' if kept else ''}"
+                fixed = ", ".join(map(format_name, self.fixed))
+                return f"{name} is {was}, whatever the features are{f' (fixed: {fixed})' if fixed else ''}"
             return f"{name} is {was}; no change that flips it was found in {self.explored} tries"
         parts = [f"{change.requirement} (now {change.old_text})" for change in self.changes]
         least = "the smallest change" if self.exact else "a change"
         return f"{name} is {was}; {least} that makes it {becomes}: {'; '.join(parts)}"
 
 
-def smallest_flip(
+def counterfactual(
     model: Any,
     example: Any,
     label: int | str,
@@ -145,8 +146,8 @@ def smallest_flip(
     fixed: Collection[int | str] = (),
     limit: int = 20_000,
     digits: int | None = None,
-) -> Flip:
-    """Find the fewest features to change, and among those the least steps, so that a label flips.
+) -> Counterfactual:
+    """Return the fewest features to change, and among those the fewest steps, that change the prediction of a label.
 
     A numeric feature may take any number, a nominal one any of its categories; a value is never made missing, but a
     missing one may be filled in. A date is one feature and may become any other day; its parts follow.
@@ -160,12 +161,12 @@ def smallest_flip(
     row : int, optional
         Counted from 0.
     fixed : collection of int or str
-        Indices or names of features that must stay as they are; a date with all its parts, or one part.
+        Indices or names of features that must not change; a date with all its parts, or one part.
     limit : int
-        Give up after running the model on this many examples. The problem is hard in general (it contains
-        satisfiability), though the models that learning yields are easy.
+        Maximum number of examples on which the model is run. The problem is hard in general (it contains
+        satisfiability), though learned models are easy.
     digits : int, optional
-        Round numbers to so many digits; a rounded requirement asks for a little more.
+        Significant digits of numbers; a rounded requirement is a little sharper.
 
     Examples
     --------
@@ -173,18 +174,22 @@ def smallest_flip(
     >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
     >>> rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5), NumericCondition(1, "<=", 4.0)))
     >>> model = RuleList((rule,), (Feature("colours"), Feature("stripes")), ("red",))
-    >>> print(smallest_flip(model, [7, 9], "red"))
+    >>> print(counterfactual(model, [7, 9], "red"))
     red is absent; the smallest change that makes it present: stripes <= 4 (now 9)
     """
     if isinstance(fixed, str):
         raise OptionError("fixed must be a list of features, not one string")
     names = [feature.name for feature in model.features]
     columns = [name for feature in model.features for name in feature.sources if name not in names]
-    kept = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
-    parts = [f.derived for f in model.features if f.derived is not None and f.derived.CHANGES_SOURCE and f.name in kept]
+    fixed_names = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
+    parts = [
+        f.derived
+        for f in model.features
+        if f.derived is not None and f.derived.CHANGES_SOURCE and f.name in fixed_names
+    ]
     model, values = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
-    grid = Grid(model, values, kept, parts)
+    grid = RegionGrid(model, values, fixed_names, parts)
     search: Search = model.SEARCH(model, grid, target)
     before = search.outcome(grid.present)
     number = count()
@@ -196,25 +201,28 @@ def smallest_flip(
         trial = grid.cheapest(domain)
         if search.outcome(trial) != before:
             changes = _changes(grid, trial, digits)
-            return Flip(model.label_names[target], before, 1 - before, changes, steps, True, explored)
+            return Counterfactual(model.label_names[target], before, 1 - before, changes, steps, True, explored)
         for part in search.parts(domain, trial, before):
             heapq.heappush(queue, (*grid.cost(part), next(number), part))
-    return Flip(model.label_names[target], before, 1 - before, None, 0, not queue, explored, tuple(sorted(kept)))
+    return Counterfactual(
+        model.label_names[target], before, 1 - before, None, 0, not queue, explored, tuple(sorted(fixed_names))
+    )
 
 
-def _changes(grid: Grid, trial: Trial, digits: int | None) -> tuple[Change, ...]:
+def _changes(grid: RegionGrid, trial: Trial, digits: int | None) -> tuple[Change, ...]:
     changes = []
-    for owner, cell in trial.items():
-        cells = grid.cells[owner]
-        if cell != cells.present:
-            asked, now = cells.words(cell, digits)
-            values = cells.values(cell)
-            changes.append(Change(next(iter(values)), cells.name, cells.old, cells.value(cell), now, asked, values))
+    for owner, region in trial.items():
+        regions = grid.regions[owner]
+        if region != regions.present:
+            requirement, now = regions.words(region, digits)
+            values = regions.values(region)
+            new = regions.value(region)
+            changes.append(Change(next(iter(values)), regions.name, regions.old, new, now, requirement, values))
     return tuple(changes)
 
 
 def place_of(names: Sequence[str], wanted: int | str, what: str) -> int:
-    """Return the position of what is given by name or position."""
+    """Return the position of a feature or label that is passed by name or position."""
     if isinstance(wanted, str):
         if wanted not in names:
             raise ModelError(f"the model has no {what} {wanted!r}{did_you_mean(wanted, names)}")

@@ -12,7 +12,7 @@ from polyrule.conditions import flatten
 from polyrule.data import Feature
 from polyrule.errors import ModelError
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
-from polyrule.model.flips import smallest_flip
+from polyrule.model.counterfactual import counterfactual
 
 
 def options(model: RuleList, index: int, old: float) -> list[tuple[float, int]]:
@@ -50,7 +50,7 @@ def test_no_smaller_change_flips_the_label(model, seed, lock):
     row = np.asarray(random_table(model.features, 1, seed))[0]
     fixed = {0} if lock else set()
     for label in range(len(model.label_names)):
-        flip = smallest_flip(model, row, label, fixed=fixed)
+        flip = counterfactual(model, row, label, fixed=fixed)
         assert flip.exact
         expected = brute_force(model, row, label, fixed)
         if expected is None:
@@ -77,14 +77,14 @@ def chain(length: int) -> RuleList:
 
 
 def test_a_long_chain_is_followed_to_its_end():
-    flip = smallest_flip(chain(12), np.zeros(12), "y11")
+    flip = counterfactual(chain(12), np.zeros(12), "y11")
     assert flip.exact
     assert flip.changes is not None
     assert len(flip.changes) == 12
 
 
 def test_the_limit_is_honest():
-    flip = smallest_flip(chain(12), np.zeros(12), "y11", limit=3)
+    flip = counterfactual(chain(12), np.zeros(12), "y11", limit=3)
     assert (flip.changes, flip.exact, flip.explored) == (None, False, 3)
     assert "was found in 3 tries" in str(flip)
 
@@ -112,13 +112,13 @@ def test_words_and_plain_values():
 def test_unknown_names_are_refused():
     model = chain(2)
     with pytest.raises(ModelError, match="no label 'z'"):
-        smallest_flip(model, [0, 0], "z")
+        counterfactual(model, [0, 0], "z")
     with pytest.raises(ModelError, match="no label 2; it has 2"):
-        smallest_flip(model, [0, 0], 2)
+        counterfactual(model, [0, 0], 2)
     with pytest.raises(ModelError, match="no feature 'z'"):
-        smallest_flip(model, [0, 0], 0, fixed=["z"])
+        counterfactual(model, [0, 0], 0, fixed=["z"])
     with pytest.raises(ModelError, match=r"one example with 2 feature value\(s\)"):
-        smallest_flip(model, [0, 0, 0], 0)
+        counterfactual(model, [0, 0, 0], 0)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,6 @@ def test_a_range_is_printed_as_in_rules(feature, limits, row, digits, asked):
     low, high = limits
     rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", low), NumericCondition(0, "<=", high)))
     model = RuleList((rule,), (feature,), ("strong",))
-    flip = smallest_flip(model, [row], "strong", digits=digits)
+    flip = counterfactual(model, [row], "strong", digits=digits)
     assert str(flip) == f"strong is absent; the smallest change that makes it present: {asked}"
     assert flip.changes[0].requirement in str(model)
