@@ -15,11 +15,13 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.links: list[str] = []
         self.anchors: set[str] = set()
+        self.is_report = False  # its sections are made by its script
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         for name, value in attributes:
             if value and (name == "id" or (tag == "a" and name == "name")):
                 self.anchors.add(value)
+            self.is_report = self.is_report or (tag == "script" and name == "id" and value == "data")
             if value and name in ("href", "src") and tag in ("a", "img", "script", "link", "iframe"):
                 self.links.append(value)
 
@@ -40,7 +42,9 @@ def broken_links(site: Path) -> list[str]:
             where = path.relative_to(site)
             if not target.is_file():
                 found.append(f"{where}: {link} leads to no file")
-            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+            elif not parts.fragment or target not in pages or pages[target].is_report:
+                continue
+            elif unquote(parts.fragment) not in pages[target].anchors:
                 found.append(f"{where}: {link} leads to no place on that page")
     return found
 

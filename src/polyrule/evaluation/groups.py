@@ -78,6 +78,13 @@ class GroupComparison:
         Per rule and group, how many of the examples it covers are as it says, by its labels; empty for predictions.
     rule_coverage : list of list of GroupShare
         Per rule and group, how many examples it covers.
+
+    Examples
+    --------
+    >>> truth = np.array([[1], [1], [0], [0]] * 10)
+    >>> found = by_group(truth, None, ["a", "b"] * 20, truth)
+    >>> found.shares("recall")["a"].interval, found.difference("recall")
+    ((0.722..., 1.0), 0.0)
     """
 
     column: str

@@ -35,6 +35,13 @@ class ModelComparison:
         0, 1, or 2 if a label is unknown.
     resampled : ResampledScores
         Scores of all models on the same bootstrap resamples of the examples.
+
+    Examples
+    --------
+    >>> truth = np.array([[1, 0], [0, 1]] * 20)
+    >>> found = compare_models({"old": 1 - truth, "new": truth}, None, truth, resamples=50)
+    >>> found.difference("micro_f1", "new")
+    (1.0, 1.0, 1.0)
     """
 
     names: tuple[str, ...]

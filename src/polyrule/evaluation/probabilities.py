@@ -100,6 +100,11 @@ def score_probabilities(
     ProbabilityScores
         ``macro AUC`` and ``macro average precision`` are means over the labels that are both present and absent
         somewhere. ``calibration error`` is the mean gap between predicted and observed shares, by examples in a bin.
+
+    Examples
+    --------
+    >>> score_probabilities([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.8]])["micro AUC"]
+    1.0
     """
     truth, chance = _pair(Y_true, probabilities)
     names = label_names_or_default(label_names, truth.shape[1])
@@ -200,6 +205,11 @@ class Reliability:
         the 95 % Wilson interval of the observed share as "low" and "high".
     error : float
         Mean gap between predicted and observed, weighted by the examples of a bin (expected calibration error).
+
+    Examples
+    --------
+    >>> reliability([[1], [0]], [[1.0], [0.0]]).error
+    0.0
     """
 
     bins: list[dict[str, float]]
@@ -274,4 +284,4 @@ def wilson(hits: int, total: int, z: float = 1.959963984540054) -> tuple[float, 
     share, extra = hits / total, z * z / total
     middle = (share + extra / 2) / (1 + extra)
     reach = z / (1 + extra) * np.sqrt(share * (1 - share) / total + extra / (4 * total))
-    return float(max(0.0, middle - reach)), float(min(1.0, middle + reach))
+    return float(middle - reach) if hits else 0.0, float(middle + reach) if hits < total else 1.0
