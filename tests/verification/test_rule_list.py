@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
-from polyrule.data import Dataset, Feature, Table
-from polyrule.errors import MeasureError, ModelError
+from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+from polyrule.data import Dataset, Feature, Table, to_table
+from polyrule.errors import DataWarning, MeasureError, ModelError
 from polyrule.model import RuleList, files
 from polyrule.store import pack
 from polyrule.verification import certify, verify
@@ -62,6 +63,19 @@ def test_what_was_learned_is_as_the_model_says(options, weighted):
         assert found.ok, str(found)
         assert found.rules == len(model) >= 1
         assert found.searched == (0 if options.get("heads") == "single" else len(model))
+
+
+@pytest.mark.parametrize("options", [*OPTIONS, {"negative": False, "stop_threshold": None}], ids=str)
+def test_default_counts_are_those_of_the_list_as_it_predicts(options, tmp_path):
+    """Examples that leave the working set with unset labels were counted, though later rules set these."""
+    for seed in range(4):
+        data = random_data(seed, weighted=seed % 2 == 1, rows=60)
+        model = RuleListClassifier.paper(**options, max_rules=8).fit(data).model_
+        assert model.default_counts == model.recount(data).default_counts
+        assert verify(model, data).ok
+        if options.get("measure") == "precision" or not options:
+            packed = RuleListClassifier.paper(**options, max_rules=8, negative=False, max_bins=255).fit(data).model_
+            assert packed.default_counts == packed.recount(data).default_counts
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -421,3 +435,18 @@ def test_options_of_any_number_type_come_back_as_numbers():
     model = RuleListClassifier(max_head_size=np.int64(2), forbid=("hue",), simplicity=np.float64(2)).fit(data).model_
     options = forged(model).info["options"]
     assert (options["max_head_size"], options["forbid"], options["simplicity"]) == (2, ["hue"], 2.0)
+
+
+@pytest.mark.parametrize("learner", [RuleListClassifier(), RuleListClassifier.paper(), RuleEnsembleClassifier(cv=2)])
+def test_columns_that_learning_leaves_out_are_left_out_again(learner):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"patient_id": np.arange(80) + 100, "x": rng.normal(size=80).round(2)})
+    Y = (X[["x"]] > 0).astype(int)
+    with pytest.warns(DataWarning, match="identifier"):
+        fitted = learner.fit(X, Y)
+    examples = Dataset(to_table(X), Y.to_numpy(np.uint8), ("x",))
+    for verified in (fitted.model_.verify(X, Y), fitted.model_.verify(examples)):
+        assert verified.ok, str(verified)
+        assert not verified.unchecked
+    other = X.assign(x=X["x"] + 1)
+    assert fitted.model_.verify(other, Y).other_data

@@ -19,7 +19,7 @@ from polyrule.estimators.base import (
     plain,
     unpacked,
 )
-from polyrule.estimators.sampling import list_on_all, sampled, share_of
+from polyrule.estimators.sampling import list_on_all, sampled, share_of, with_default_counts
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition
 from polyrule.learning.constraints import Constraints, grow_restricted
@@ -285,7 +285,10 @@ class RuleListClassifier(RuleClassifier):
     ) -> tuple[RuleList, Reason]:
         start, learner = self._start(start, training), self._learner(counting)
         if self.prune is None:
-            return self._grown(training, learner, start)
+            model, reason = self._grown(training, learner, start)
+            # Thresholds within a bin cannot be looked up by code.
+            exact = isinstance(training.table, Table) or not counting.refine
+            return (with_default_counts(model, training, self._threads()) if exact else model), reason
         most, threads = self._sample_size(training), self._threads()
         if most is None:
             return self._chosen(unpacked(training, refine=counting.refine), learner, start)

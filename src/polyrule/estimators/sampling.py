@@ -18,7 +18,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.base import TrainingData
 from polyrule.model import RuleList
-from polyrule.model.counting import list_counts, with_counts
+from polyrule.model.counting import default_counts, list_counts, with_counts
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
@@ -58,6 +58,21 @@ def list_on_all(model: RuleList, training: TrainingData, most: int, after: int =
     bodies = _coded(model, training) if simple else None
     counts = _added(training, partial(_list_counts, model=model, bodies=bodies), threads)
     return with_counts(model, counts, partial(unscaled, scale=training.scale), after)
+
+
+def with_default_counts(model: RuleList, training: TrainingData, threads: int = 1) -> RuleList:
+    """Return a grown list with the weight of the examples on which, as it predicts, no rule sets a label.
+
+    That is not always what training has left: examples leave the working set, and rules grown later set their labels.
+    """
+    counts = _added(training, partial(_default_counts, model=model), threads).tolist()
+    pairs = tuple((unscaled(present, training.scale), unscaled(absent, training.scale)) for present, absent in counts)
+    return replace(model, default_counts=pairs)
+
+
+def _default_counts(examples: Examples, model: RuleList) -> Ints:
+    table, truth, weights = examples
+    return default_counts(model, table.decoded(used_features(model.rules)), truth, weights)
 
 
 def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 1) -> RuleEnsemble:

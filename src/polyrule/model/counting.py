@@ -64,6 +64,23 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
     return found
 
 
+def default_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) -> Ints:
+    """Return per label the weight of the examples on which no rule sets it: present, absent.
+
+    >>> from polyrule.model import RuleList
+    >>> table = Table.from_array([[1.0], [2.0], [3.0]])
+    >>> rules = RuleList((), table.features, ("a",)).insert(0, "a <- x0 > 2.5")
+    >>> default_counts(rules, table, np.array([[0], [1], [0]], dtype=np.uint8), np.array([1, 2, 4])).tolist()
+    [[2, 1]]
+    """
+    found = np.zeros((truth.shape[1], 2), dtype=np.int64)
+    for rows in row_blocks(len(table), max(1, truth.shape[1]), _CELLS):
+        unset = predict(rule_list, table[rows]).setter < 0
+        for column, value in enumerate((1, 0)):
+            found[:, column] += weights[rows] @ (unset & (truth[rows] == value)).astype(np.int64)
+    return found
+
+
 def head_values(rule_list: RuleList) -> Ints:
     """Return the value of each label by setter, shape (1 + rules, labels); 1 if the setter does not set it."""
     values = np.ones((1 + len(rule_list), len(rule_list.label_names)), dtype=np.int64)

@@ -239,7 +239,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Check the ensemble against its training data; see `polyrule.verification.verify_ensemble`."""
-        return late.call("verify", self, labelled(self, data, y), learn=learn)
+        return late.call("verify", self, labelled(self, data, y, raw=True), learn=learn)
 
     def _edited(self, rules: Sequence[WeightedRule]) -> Self:
         """Return the ensemble with other rules; its weights are then no longer the best ones of anything stated."""

@@ -287,7 +287,7 @@ class RuleList(RuleModel[Rule]):
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Check the list against its training data; see `polyrule.verification.verify_list`."""
-        return late.call("verify", self, labelled(self, data, y), learn=learn)
+        return late.call("verify", self, labelled(self, data, y, raw=True), learn=learn)
 
     def split_group(self, index: int) -> RuleList:
         """Return the list with the rule at `index` told by rules without a group."""

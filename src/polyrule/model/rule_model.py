@@ -20,6 +20,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.encode import read_target, tag_cells, to_table
 from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.labels import arrange_labels
+from polyrule.data.preparation import is_prepared
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
@@ -379,11 +380,11 @@ def is_pair(data: Any) -> bool:
     return data is None or isinstance(data, Dataset) or (isinstance(data, (tuple, list)) and len(data) == 2)
 
 
-def labelled(model: Any, data: Any, y: Any = None, name: str = "data") -> Dataset:
-    """Return examples with their labels as the model knows them: a data set as it is, or X and y brought together.
+def labelled(model: Any, data: Any, y: Any = None, name: str = "data", *, raw: bool = False) -> Dataset:
+    """Return examples with their labels as the model has them: a data set as it is, or X and y brought together.
 
-    Words, and columns of a frame that has all labels of the model, are known by their names; other columns stand in the
-    model's order.
+    Words, and columns of a frame that has all labels of the model, are found by their names; other columns are in the
+    model's order. With `raw`, a frame is read as for learning, so that it has the columns that the model left out.
     """
     if isinstance(data, Dataset):
         return data
@@ -395,4 +396,5 @@ def labelled(model: Any, data: Any, y: Any = None, name: str = "data") -> Datase
     truth = target.truth
     if target.names != wanted:
         truth = arrange_labels(truth, target.names, wanted).check(name, "which is left out").Y
-    return Dataset(to_table(data, model.features), truth, wanted, name=name)
+    prepared = raw and is_frame(data) and is_prepared(model.features)
+    return Dataset(to_table(data) if prepared else to_table(data, model.features), truth, wanted, name=name)

@@ -31,6 +31,7 @@ from polyrule.measures.ratio import exact_number
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.files import learning_options
 from polyrule.model.packed import check_table
+from polyrule.model.predict import predict
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
@@ -299,12 +300,19 @@ class ListReplay:
             what = f"what it does alone for label {self.label_names[literal.label]!r}"
             yield Finding(number, what, str(literal.alone), str(counts))
 
-    def compare_default_counts(
-        self, model: RuleList, counts: Sequence[tuple[float, float]] | None = None
-    ) -> Iterator[Finding]:
-        """Compare the weights of the labels that no rule sets, with those of the replay if `counts` is None."""
-        if counts is None:
-            counts = [self.unset[label] for label in range(len(model.label_names))]
+    def default_counts(self, model: RuleList) -> list[tuple[float, float]]:
+        """Return the weights of the labels that no rule sets as the list predicts; of binary relevance, in training."""
+        if self.learner == BINARY_RELEVANCE:
+            return [self.unset[label] for label in range(len(model.label_names))]
+        setter = predict(model, self.table).setter
+        sums = [
+            [int(self.weights[(setter[:, label] < 0) & (self.truth[:, label] == value)].sum()) for value in (1, 0)]
+            for label in range(len(model.label_names))
+        ]
+        return [(unscaled(present, self.scale), unscaled(absent, self.scale)) for present, absent in sums]
+
+    def compare_default_counts(self, model: RuleList, counts: Sequence[tuple[float, float]]) -> Iterator[Finding]:
+        """Compare the weights of the labels that no rule sets."""
         for name, stated, pair in zip(self.label_names, model.default_counts, counts, strict=True):
             if not all(map(is_count, stated, pair)):
                 yield Finding(None, f"the unset weight of label {name!r}", str(stated), str(pair))

@@ -94,7 +94,7 @@ def _check_rules(model: RuleList, replay: ListReplay) -> Verification:
     if recounted:
         findings += replay.compare_run(model)
     elif not edited:
-        findings += replay.compare_default_counts(model)
+        findings += replay.compare_default_counts(model, replay.default_counts(model))
     return Verification(len(model), tuple(findings), elsewhere, certified, searched)
 
 
