@@ -184,7 +184,7 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
 def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
     known = set(table.features)
-    if any(f.derived is not None and f.source_kind == "text" and f not in known for f in features):
+    if any(f.derived is not None and f not in known for f in features):
         sources = _sources_in(table, features)
         match_names(list(dict.fromkeys(feature.column for feature in table.features)), list(sources), others)
         return derive(_reencode(table, tuple(sources.values()), "skip", unseen), features)

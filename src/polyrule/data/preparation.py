@@ -6,13 +6,16 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.derive.columns import derive
+from polyrule.data.derive.dates import DatePart
 from polyrule.data.derive.members import Member, split_members
+from polyrule.data.derive.spans import DaysBetween
 from polyrule.data.derive.vocabulary import find_items, find_words
 from polyrule.data.derive.words import Cell, Word
 from polyrule.data.identifiers import find_identifiers, identifier_messages, is_left_out, without_values
@@ -20,9 +23,14 @@ from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.errors import DataError, DataWarning
 from polyrule.utils.messages import depth_of_caller
 
+_MAX_DATES = 4
+"""Days between more columns of dates than these are not offered."""
+
 
 def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str] = ()) -> Table:
     """Return the table to learn from: identifiers are left out, with a warning; texts and lists become their items.
+
+    Days between dates are added, and absolute dates, which no new row has, are left out.
 
     Parameters
     ----------
@@ -45,12 +53,63 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     for message, names in identifier_messages(told):
         column = "column" if len(names) == 1 else "columns"
         warnings.warn(f"{column} {message}", DataWarning, stacklevel=depth_of_caller())
-    return expand(without_values(table, positions))
+    return without_past(expand(with_spans(without_values(table, positions))), keep)
+
+
+def without_past(table: Table, keep: Collection[str] = ()) -> Table:
+    """Return the table with days and years of dates that tell rows apart no more, unless `keep` names their column.
+
+    A threshold of an absolute date divides the past; new rows are all behind it. Months, weekdays and days between
+    dates recur, and remain; so does whether a date is missing.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[18691.0], [np.nan]], [Feature("on", "date")])
+    >>> without_past(table).values.tolist(), without_past(table, keep=["on"]) is table
+    ([[0.0], [nan]], True)
+    """
+    past = [
+        j
+        for j, f in enumerate(table.features)
+        if (f.kind == "date" or getattr(f.derived, "part", "") == "year") and not {f.name, f.column} & set(keep)
+    ]
+    if not past:
+        return table
+    constant = {j: np.where(np.isnan(table.column(j)), np.nan, 0.0) for j in past}
+    return table.rearranged(range(len(table.features)), table.features, constant)
+
+
+def with_spans(table: Table) -> Table:
+    """Return the table with the days between columns of dates, if one of two is never before the other.
+
+    Examples
+    --------
+    >>> dates = Feature("admitted", "date"), Feature("discharged", "date")
+    >>> with_spans(Table.from_array([[10.0, 13.0], [11.0, 11.0]], dates)).feature_names
+    ('admitted', 'discharged', 'days from admitted to discharged')
+    """
+    dates = [j for j, feature in enumerate(table.features) if feature.kind == "date"]
+    if len(dates) > _MAX_DATES:
+        return table
+    spans: list[DaysBetween] = []
+    columns: list[Any] = []
+    for start, end in permutations(dates, 2):
+        days = table.column(end) - table.column(start)
+        known = days[~np.isnan(days)]
+        if len(known) and (known >= 0).all() and (known > 0).any():
+            spans.append(DaysBetween(table.features[start].name, table.features[end].name))
+            columns.append(days)
+    return table.with_columns(columns, [span.feature() for span in spans])
 
 
 def is_prepared(features: Sequence[Feature]) -> bool:
-    """Return True if a model has words or members as features, or left columns out."""
-    return any(is_left_out(f) or (f.derived is not None and f.source_kind == "text") for f in features)
+    """Return True if a model has features that data has not when it is read, or left columns out."""
+    return any(is_left_out(f) or _is_computed(f) for f in features)
+
+
+def _is_computed(feature: Feature) -> bool:
+    """Return True if a feature is computed when a model is fitted, not when data is read, as parts of dates are."""
+    return feature.derived is not None and not isinstance(feature.derived, DatePart)
 
 
 def of_columns(table: Table, features: Sequence[Feature]) -> Table:
@@ -82,8 +141,8 @@ def as_fitted(table: Table, features: tuple[Feature, ...]) -> Table:
         return table
     wanted: list[Feature] = []
     for feature in features:
-        if feature.derived is not None and feature.source_kind == "text":
-            if feature.column not in known:
+        if _is_computed(feature):
+            if not set(feature.sources) <= known.keys():
                 return table
             wanted.append(feature)
         elif feature.name in known:
@@ -99,7 +158,7 @@ def as_fitted(table: Table, features: tuple[Feature, ...]) -> Table:
 def _computed(table: Table, features: tuple[Feature, ...]) -> Table:
     """Return the features that are derived from texts, and others from columns with their names."""
     place = {name: j for j, name in enumerate(table.feature_names)}
-    computed = derive(table, tuple(f for f in features if f.derived is not None and f.source_kind == "text"))
+    computed = derive(table, tuple(filter(_is_computed, features)))
     column = {feature.name: j for j, feature in enumerate(computed.features)}
     order = [place.get(feature.column, 0) for feature in features]
     order = [place.get(feature.name, where) for feature, where in zip(features, order, strict=True)]

@@ -45,7 +45,7 @@ def narrow(model: Any) -> Any:
 
 
 def without_unused_items(model: Any) -> Any:
-    """Return a model without the words and members that no rule tests; a model file stores no others.
+    """Return a model without words, members and spans of days that no rule tests; a model file stores no others.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def without_unused_items(model: Any) -> Any:
     ()
     """
     used = set(used_features(model.rules))
-    items = (feature.derived is not None and feature.derived.item != "" for feature in model.features)
+    items = [f.derived is not None and (f.derived.item != "" or len(f.sources) > 1) for f in model.features]
     return _with_features(model, [j for j, is_item in enumerate(items) if j in used or not is_item])
 
 

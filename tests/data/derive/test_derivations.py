@@ -18,6 +18,7 @@ from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.derive.dates import DATE_PARTS, DatePart, date_features
 from polyrule.data.derive.members import Member
 from polyrule.data.derive.registry import DERIVATIONS, derivation_of
+from polyrule.data.derive.spans import DaysBetween
 from polyrule.data.derive.words import Cell, Word
 from polyrule.data.documents import Node, feature_record, read_feature
 from polyrule.errors import DataError, ModelError
@@ -47,7 +48,7 @@ def expected_values(derivation: Derivation, source: list[object]) -> np.ndarray:
 
 
 def test_there_is_an_example_of_every_derivation():
-    assert {type(derivation) for derivation, _, _ in EXAMPLES} == set(DERIVATIONS)
+    assert {type(derivation) for derivation, _, _ in EXAMPLES} | {DaysBetween} == set(DERIVATIONS)
     assert len({kind.KEY for kind in DERIVATIONS}) == len(DERIVATIONS)
 
 
@@ -139,3 +140,47 @@ def test_every_day_has_the_parts_that_python_gives_it():
     dates = [datetime.date.fromisoformat(format_date(day)) for day in days]
     expected = [[d.year for d in dates], [d.month - 1 for d in dates], [d.weekday() for d in dates]]
     assert [DatePart("on", part).values(days).tolist() for part in DATE_PARTS] == expected
+
+
+PAIRS = [
+    ("2021-03-05", "2021-03-05"),
+    ("1999-12-31", "2000-03-01"),
+    ("2024-02-28", "2024-03-01 10:00"),
+    (None, "2021-01-01"),
+]
+PAIRS += [
+    ("2021-01-01", None),
+    ("0004-02-29", "9999-12-31"),
+    ("2100-02-28", "2100-03-01"),
+    ("2021-05-01", "2021-04-30"),
+]
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "sqlite3", "duckdb"])
+def test_days_between_two_dates(language):
+    span = DaysBetween("from", "to")
+    record = json.loads(json.dumps(feature_record(span.feature())))
+    assert read_feature(Node(record, "model.json")) == span.feature()
+    days = [[np.nan if t is None else day_of(t) for t in pair] for pair in PAIRS]
+    expected = [None if np.isnan(d) else d for d in span.values(*np.array(days).T)]
+    assert expected[:3] == [0, 61, 2]
+    if language == "python":
+        namespace: dict[str, object] = {}
+        exec(span.HELPERS["python"], namespace)
+        found = [eval(span.code("python", repr(a), repr(b)), namespace) for a, b in PAIRS]
+        found = [None if one != one else one for one in found]
+    elif language == "javascript":
+        if shutil.which("node") is None:
+            pytest.skip("node is not installed")
+        calls = ", ".join(span.code("javascript", json.dumps(a), json.dumps(b)) for a, b in PAIRS)
+        script = f"{span.HELPERS['javascript']}\nconsole.log(JSON.stringify([{calls}]));"
+        done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout)
+    else:
+        connection = pytest.importorskip(language).connect(":memory:")
+        connection.execute('CREATE TABLE data (n INTEGER, "from" VARCHAR, "to" VARCHAR)')
+        connection.executemany("INSERT INTO data VALUES (?, ?, ?)", [(n, *pair) for n, pair in enumerate(PAIRS)])
+        value = span.code("sql", 'd."from"', 'd."to"')
+        found = [one for (one,) in connection.execute(f"SELECT {value} FROM data AS d ORDER BY n").fetchall()]
+        connection.close()
+    assert found == expected

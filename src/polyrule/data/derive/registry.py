@@ -5,10 +5,11 @@ from __future__ import annotations
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.dates import DatePart
 from polyrule.data.derive.members import Member
+from polyrule.data.derive.spans import DaysBetween
 from polyrule.data.derive.words import Cell, Word
 from polyrule.data.table import Feature
 
-DERIVATIONS: tuple[type[Derivation], ...] = (DatePart, Cell, Word, Member)
+DERIVATIONS: tuple[type[Derivation], ...] = (DatePart, DaysBetween, Cell, Word, Member)
 """Each has a different `KEY`."""
 
 
