@@ -6,7 +6,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 SEED ?= 0
 
-SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
+SOURCES := $(wildcard native/*/*.[ch]pp native/*/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
 .PHONY: demo docs tables test campaign forgeries golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \

@@ -23,7 +23,7 @@ def compile_native() -> None:
         root / "benchmarks" / "count_shim.cpp",
         *(root / "native" / "count" / n for n in ("count.cpp", "decide.cpp")),
     ]
-    flags = ["-O3", "-march=native", "-std=gnu++20", "-shared", "-fPIC", f"-I{root / 'src/polyrule/scale'}"]
+    flags = ["-O3", "-march=native", "-std=gnu++20", "-shared", "-fPIC", f"-I{root / 'native'}"]
     subprocess.run(["g++", *flags, *map(str, sources), "-o", str(library)], check=True)
     shim = Shim(ctypes.CDLL(str(library)))
     for module in (counting, deciding, engines):

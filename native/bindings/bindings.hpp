@@ -67,9 +67,9 @@ auto unlocked(Work&& work) {
 template <class T>
 nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  std::vector<T>* kept = owned.release();
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
+  std::vector<T>* released = owned.release();
+  nb::capsule owner(released, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(released->data(), {released->size()}, owner);
 }
 
 // A sparse table: the stored cells of each column, from the first row to the last.
@@ -78,9 +78,9 @@ struct Cells {
   Vector<std::int32_t> rows;
   Vector<std::int64_t> starts;
 
-  explicit Cells(const nb::object& given) {
+  explicit Cells(const nb::object& arrays) {
     std::tie(data, rows, starts) =
-        nb::cast<std::tuple<Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>>(given);
+        nb::cast<std::tuple<Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>>(arrays);
     require(starts.shape(0) > 0, "table: wrong shape");
     require_starts(starts, starts.shape(0) - 1, std::min(data.shape(0), rows.shape(0)), "table: wrong shape");
   }

@@ -14,7 +14,7 @@
 
 #include "bindings/bindings.hpp"
 #include "core/natural.hpp"
-#include "judge/ceilings.hpp"
+#include "scoring/monotone_bounds.hpp"
 
 namespace polyrule {
 
@@ -44,8 +44,8 @@ Valuer::Call caller(nb::object function) {
     const nb::gil_scoped_acquire acquire;
     delete p;
   };
-  const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), release);
-  return [held](Question& question, std::vector<double>& values) {
+  const std::shared_ptr<nb::object> callee(new nb::object(std::move(function)), release);
+  return [callee](Question& question, std::vector<double>& values) {
     const nb::gil_scoped_acquire acquire;
     const std::size_t size = question.size();
     const auto column = [&](std::size_t i) {
@@ -54,8 +54,8 @@ Valuer::Call caller(nb::object function) {
       return nb::ndarray<nb::numpy, double>(numbers, {size}, owner).cast();
     };
     try {
-      const nb::object found = (*held)(column(0), column(1), column(2), column(3));
-      const auto answer = nb::cast<Vector<double>>(found);
+      const nb::object returned = (*callee)(column(0), column(1), column(2), column(3));
+      const auto answer = nb::cast<Vector<double>>(returned);
       if (answer.shape(0) != size) throw nb::value_error("one value for each of the counts is needed");
       std::copy(answer.data(), answer.data() + size, values.begin());
     } catch (nb::python_error& error) {
@@ -67,10 +67,10 @@ Valuer::Call caller(nb::object function) {
 
 // The entry of a name; an unknown one is a mistake of the caller.
 template <class T>
-T choose(const char* what, const std::string& name, const std::map<std::string, T>& known) {
-  const auto found = known.find(name);
-  if (found == known.end()) throw nb::value_error(("unknown " + std::string(what) + " '" + name + "'").c_str());
-  return found->second;
+T choose(const char* what, const std::string& name, const std::map<std::string, T>& options) {
+  const auto entry = options.find(name);
+  if (entry == options.end()) throw nb::value_error(("unknown " + std::string(what) + " '" + name + "'").c_str());
+  return entry->second;
 }
 
 // What Python says by name: what is None, or not said, stays as it is.
@@ -84,19 +84,19 @@ Setter into(T& to) {
 }
 
 template <class T>
-Setter into(T& to, const char* what, const std::map<std::string, T>& known) {
-  return [&to, what, known](nb::handle value) { to = choose(what, nb::cast<std::string>(value), known); };
+Setter into(T& to, const char* what, const std::map<std::string, T>& options) {
+  return [&to, what, options](nb::handle value) { to = choose(what, nb::cast<std::string>(value), options); };
 }
 
-void read(const char* what, const nb::dict& given, const std::map<std::string, Setter>& parts) {
-  for (const auto& [name, value] : given) choose(what, nb::cast<std::string>(name), parts)(value);
+void read(const char* what, const nb::dict& parts_in, const std::map<std::string, Setter>& parts) {
+  for (const auto& [name, value] : parts_in) choose(what, nb::cast<std::string>(name), parts)(value);
 }
 
-Form make_form(const nb::dict& given, std::size_t labels) {
-  const std::map<std::string, HeadKind> kinds = {{"singles", HeadKind::singles}, {"alone", HeadKind::singles},
-                                                 {"ratio", HeadKind::ratio},     {"subset", HeadKind::subset},
-                                                 {"counted", HeadKind::counted}, {"micro", HeadKind::micro},
-                                                 {"example", HeadKind::example}};
+Form make_form(const nb::dict& values, std::size_t labels) {
+  const std::map<std::string, HeadKind> outcomes = {{"singles", HeadKind::singles}, {"alone", HeadKind::singles},
+                                                    {"ratio", HeadKind::ratio},     {"subset", HeadKind::subset},
+                                                    {"counted", HeadKind::counted}, {"micro", HeadKind::micro},
+                                                    {"example", HeadKind::example}};
   const std::map<std::string, Formula> formulas = {{"", Formula::none},
                                                    {"ratio", Formula::none},
                                                    {"wracc", Formula::wracc},
@@ -116,8 +116,8 @@ Form make_form(const nb::dict& given, std::size_t labels) {
   std::string formula;
   nb::object function;
   bool monotone = false;
-  read("part of a form", given,
-       {{"kind", into(form.kind, "kind of head", kinds)},
+  read("part of a form", values,
+       {{"kind", into(form.kind, "kind of head", outcomes)},
         {"scope", into(form.scope, "scope", {{"head", Scope::head}, {"all", Scope::all}, {"full", Scope::full}})},
         {"num", into(form.num)},
         {"den", into(form.den)},
@@ -135,13 +135,13 @@ Form make_form(const nb::dict& given, std::size_t labels) {
   require(form.m_den > 0, "the denominator of m must be positive");
   require(form.rho.empty() || form.rho.size() > labels, "a lift needs a factor for every size of head");
   if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
-  if (form.valuer && monotone) form.ceilings = std::make_shared<Ceilings>(form.valuer);
+  if (form.valuer && monotone) form.monotone_bounds = std::make_shared<MonotoneBounds>(form.valuer);
   return form;
 }
 
-GrowOptions make_options(const nb::dict& given) {
+GrowOptions make_options(const nb::dict& values) {
   GrowOptions options;
-  read("option", given,
+  read("option", values,
        {{"beam_width", into(options.beam_width)},
         {"label_conditions", into(options.label_conditions)},
         {"min_coverage", into(options.min_coverage)},
@@ -150,9 +150,9 @@ GrowOptions make_options(const nb::dict& given) {
   return options;
 }
 
-Limits make_limits(const nb::dict& given) {
+Limits make_limits(const nb::dict& values) {
   Limits limits;
-  read("limit", given,
+  read("limit", values,
        {{"lane_capacity", into(limits.lane_capacity)},
         {"sorted_rows", into(limits.sorted_rows)},
         {"binned_rows", into(limits.binned_rows)},
@@ -196,16 +196,16 @@ void read_truth(const nb::object& truth, State& state) {
       state.truth.put(static_cast<std::size_t>(labels(k)), i);
 }
 
-void read_known(const std::optional<Matrix<std::uint8_t>>& known, State& state) {
-  if (!known) return;
-  require(has_shape(*known, state.rows, state.labels), "known labels: wrong shape");
+void read_known(const std::optional<Matrix<std::uint8_t>>& known_labels, State& state) {
+  if (!known_labels) return;
+  require(has_shape(*known_labels, state.rows, state.labels), "known labels: wrong shape");
   state.allow_unknown();
-  const std::uint8_t* cell = known->data();
+  const std::uint8_t* cell = known_labels->data();
   for (std::size_t i = 0; i < state.rows; ++i)
     for (std::size_t l = 0; l < state.labels; ++l)
       if (!*cell++) {
         const Word bit = Word{1} << i % 64;
-        state.known[l][i / 64] &= ~bit;
+        state.is_known[l][i / 64] &= ~bit;
         state.truth[l][i / 64] &= ~bit;
       }
 }
@@ -243,22 +243,23 @@ Columns read_table(const nb::object& values, std::size_t rows, const std::vector
 class PyEngine {
  public:
   PyEngine(nb::object values, const Vector<std::uint8_t>& nominal, const nb::object& truth,
-           const std::optional<Matrix<std::uint8_t>>& known, std::size_t labels, const Vector<std::int64_t>& weights,
-           const nb::dict& form, const nb::dict& options, const nb::dict& limits, int threads)
+           const std::optional<Matrix<std::uint8_t>>& known_labels, std::size_t labels,
+           const Vector<std::int64_t>& weights, const nb::dict& form, const nb::dict& options, const nb::dict& limits,
+           int threads)
       : keep_alive_(values) {
     const std::size_t rows = weights.shape(0);
     require(rows > 0 && rows < kStarts, "wrong number of rows");
     require(labels > 0 && labels <= std::size_t{1} << 20, "wrong number of labels");
     State state(rows, labels, read_weights(weights));
     read_truth(truth, state);
-    read_known(known, state);
+    read_known(known_labels, state);
     const std::vector<bool> is_nominal(nominal.data(), nominal.data() + nominal.shape(0));
     const Limits sizes = make_limits(limits);
-    const PyEngine* lender = nullptr;
-    const bool lent = nb::try_cast(values, lender) && lender;
-    if (lent) keep_alive_ = lender->keep_alive_;
+    const PyEngine* donor = nullptr;
+    const bool shares = nb::try_cast(values, donor) && donor;
+    if (shares) keep_alive_ = donor->keep_alive_;
     Columns columns =
-        lent ? lender->lend(state, is_nominal.size()) : read_table(values, rows, is_nominal, sizes, threads);
+        shares ? donor->lend(state, is_nominal.size()) : read_table(values, rows, is_nominal, sizes, threads);
     engine_ = std::make_unique<Engine>(std::move(columns), std::move(state), make_form(form, labels),
                                        make_options(options), sizes, threads);
   }
@@ -280,8 +281,8 @@ class PyEngine {
                                                const StopThreshold& stop, bool keep_covered) {
     const State& state = engine_->state();
     Bits cover(state.rows);
-    if (Cover* kept = nullptr; nb::try_cast(rows, kept) && kept) {
-      cover = checked(*kept).bits;
+    if (Cover* row_set = nullptr; nb::try_cast(rows, row_set) && row_set) {
+      cover = checked(*row_set).bits;
     } else {
       const auto numbers = nb::cast<Vector<std::int64_t>>(rows);
       require_places(numbers, state.rows, "no such row");
@@ -289,7 +290,7 @@ class PyEngine {
     }
     for (const auto& [label, value] : head) checked(label, value);
     const nb::gil_scoped_release release;
-    const Outcome o = engine_->commit(cover, head, stop, keep_covered);
+    const CommitResult o = engine_->commit(cover, head, stop, keep_covered);
     return {o.covered, o.open, o.newly_set, o.stopped};
   }
 
@@ -313,8 +314,8 @@ class PyEngine {
     const Count weight = state.weigh(checked(cover).bits.data());
     std::vector<std::array<Count, 8>> out;
     for (std::size_t l = 0; l < state.labels; ++l) {
-      const KindCounts in = state.count_kinds(l, cover.bits, weight);
-      const KindCounts all = state.count_kinds(l, state.working, state.working_weight);
+      const OutcomeCounts in = state.count_outcomes(l, cover.bits, weight);
+      const OutcomeCounts all = state.count_outcomes(l, state.working, state.working_weight);
       out.push_back({in[kAbsent], in[kPresent], in[kAbsentSet], in[kPresentSet], all[kAbsent], all[kPresent],
                      all[kAbsentSet], all[kPresentSet]});
     }
@@ -329,13 +330,13 @@ class PyEngine {
   // Per label, the weight of (present, absent) that nobody has set.
   std::vector<std::pair<Count, Count>> leftover() const {
     const State& state = engine_->state();
-    Bits every(state.rows);
+    Bits weighted_rows(state.rows);
     for (std::size_t i = 0; i < state.rows; ++i)
-      if (state.weights[i] > 0) every.set(i);
+      if (state.weights[i] > 0) weighted_rows.set(i);
     std::vector<std::pair<Count, Count>> out;
     for (std::size_t l = 0; l < state.labels; ++l) {
-      const KindCounts kinds = state.count_kinds(l, every, state.total_weight);
-      out.push_back({kinds[kPresent], kinds[kAbsent]});
+      const OutcomeCounts outcomes = state.count_outcomes(l, weighted_rows, state.total_weight);
+      out.push_back({outcomes[kPresent], outcomes[kAbsent]});
     }
     return out;
   }
@@ -367,12 +368,13 @@ class PyEngine {
     using Seconds = std::chrono::duration<double>;
     Watch watch;
     const auto caller = std::this_thread::get_id();
-    auto told = Clock::now();
+    auto last_report = Clock::now();
     watch.poll = [&] {
       const nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) return true;
-      if (report.is_none() || std::this_thread::get_id() != caller || Clock::now() - told < Seconds(pace)) return false;
-      told = Clock::now();
+      if (report.is_none() || std::this_thread::get_id() != caller || Clock::now() - last_report < Seconds(pace))
+        return false;
+      last_report = Clock::now();
       try {
         report(watch.bodies.load(), watch.best);
       } catch (nb::python_error& error) {
@@ -385,11 +387,11 @@ class PyEngine {
       watch.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(*seconds, 1e9)));
     const std::optional<Grown> grown = unlocked([&] { return search(watch); });
     late_ = watch.late;
-    return grown ? shown(*grown) : nb::none();
+    return grown ? as_tuples(*grown) : nb::none();
   }
 
   // A rule as tuples: body, head, value and cover; where the value is left to the measure itself, what that needs.
-  nb::object shown(const Grown& grown) const {
+  nb::object as_tuples(const Grown& grown) const {
     nb::list body, head, rest;
     for (const ShownCondition& c : grown.body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
     for (const HeadLiteral& l : grown.head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
@@ -398,9 +400,9 @@ class PyEngine {
     if (!engine_->form().measured) return nb::make_tuple(body, head, num, den, Cover{grown.cover});
     const State& state = engine_->state();
     for (const HeadLiteral& l : grown.head.literals) {  // TN and FN
-      const KindCounts kinds = state.count_kinds(l.label, grown.cover, state.weigh(grown.cover.data()));
-      rest.append(nb::make_tuple(state.absent[l.label] - kinds[kAbsent] - kinds[kAbsentSet],
-                                 state.present[l.label] - kinds[kPresent] - kinds[kPresentSet]));
+      const OutcomeCounts outcomes = state.count_outcomes(l.label, grown.cover, state.weigh(grown.cover.data()));
+      rest.append(nb::make_tuple(state.absent[l.label] - outcomes[kAbsent] - outcomes[kAbsentSet],
+                                 state.present[l.label] - outcomes[kPresent] - outcomes[kPresentSet]));
     }
     return nb::make_tuple(body, head, num, den, Cover{grown.cover}, rest);
   }

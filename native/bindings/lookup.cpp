@@ -12,10 +12,10 @@ constexpr std::size_t kRows = 2048;  // at a time: their sums stay in the neares
 // found[row] += tables[starts[column] + codes[column][row]], modulo 2^64; codes may lie by column or by row.
 template <class Code>
 void add_looked_up(const Table<Code>& codes, const Vector<std::uint64_t>& tables, const Vector<std::int64_t>& starts,
-                   const Writable<std::uint64_t, 1>& found) {
+                   const Writable<std::uint64_t, 1>& sums) {
   const std::size_t columns = codes.shape(0), rows = codes.shape(1);
   require_starts(starts, columns, tables.shape(0), "add_looked_up: one table per column is needed");
-  require(has_shape(found, rows), "add_looked_up: one sum per row is needed");
+  require(has_shape(sums, rows), "add_looked_up: one sum per row is needed");
   const std::ptrdiff_t across = codes.stride(0), down = codes.stride(1);
   const bool inside = unlocked([&] {
     bool good = true;
@@ -26,9 +26,9 @@ void add_looked_up(const Table<Code>& codes, const Vector<std::uint64_t>& tables
         const auto size = static_cast<std::uint64_t>(starts(c + 1) - starts(c));
         const Code* code = codes.data() + static_cast<std::ptrdiff_t>(c) * across;
         for (std::size_t r = first; r < last; ++r) {
-          const Code here = code[static_cast<std::ptrdiff_t>(r) * down];
-          if (here >= size) good = false;
-          else found.data()[r] += table[here];
+          const Code entry = code[static_cast<std::ptrdiff_t>(r) * down];
+          if (entry >= size) good = false;
+          else sums.data()[r] += table[entry];
         }
       }
     }

@@ -18,7 +18,7 @@ struct GivenBodies {
   Bodies bodies;
   std::vector<std::int32_t> used;
 
-  GivenBodies(const nb::object& given, std::size_t labels) : arrays(nb::cast<decltype(arrays)>(given)) {
+  GivenBodies(const nb::object& checked, std::size_t labels) : arrays(nb::cast<decltype(arrays)>(checked)) {
     const auto& [kind, index, value, start, sets, columns] = arrays;
     const std::size_t tests = kind.shape(0);
     require(start.shape(0) > 0, "predict: wrong bodies");
@@ -35,10 +35,10 @@ struct GivenBodies {
   void check_groups(std::int32_t test, std::int32_t end) const {
     for (; test < end; ++test) {
       if (bodies.kind[test] != kGroup) continue;
-      const std::int32_t members = bodies.index[test];
-      require(members > 0 && members < end - test && bodies.value[test] >= 1 && bodies.value[test] <= members,
+      const std::int32_t n_members = bodies.index[test];
+      require(n_members > 0 && n_members < end - test && bodies.value[test] >= 1 && bodies.value[test] <= n_members,
               "predict: wrong groups");
-      for (const std::int32_t last = test + members; test < last;)
+      for (const std::int32_t last = test + n_members; test < last;)
         require(bodies.kind[++test] != kGroup, "predict: wrong groups");
     }
   }
@@ -85,12 +85,13 @@ void run_list(const nb::object& values, const nb::object& bodies, const Vector<s
               const Writable<std::uint8_t, 2>& labels, const Writable<std::int32_t, 2>& setter) {
   const std::size_t rows = labels.shape(0), width = defaults.shape(0);
   require(has_shape(labels, rows, width) && has_shape(setter, rows, width), "predict: wrong shape");
-  GivenBodies given(bodies, width);
-  require(has_shape(stop, given.bodies.rules) && has_shape(head_value, head_label.shape(0)), "predict: wrong heads");
-  check_heads(head_start, head_label, given.bodies, width);
+  GivenBodies checked(bodies, width);
+  require(has_shape(stop, checked.bodies.rules) && has_shape(head_value, head_label.shape(0)), "predict: wrong heads");
+  check_heads(head_start, head_label, checked.bodies, width);
   const FlatList list{
-      given.bodies, head_start.data(), head_label.data(), head_value.data(), stop.data(), defaults.data(), full, width};
-  over_rows(values, std::move(given.used), rows,
+      checked.bodies, head_start.data(), head_label.data(), head_value.data(), stop.data(), defaults.data(), full,
+      width};
+  over_rows(values, std::move(checked.used), rows,
             [&](BlockSource& source) { predict(list, source, rows, labels.data(), setter.data()); });
 }
 
@@ -98,21 +99,21 @@ void run_ensemble(const nb::object& values, const nb::object& bodies, const Vect
                   const Vector<std::int32_t>& head_label, const Vector<double>& weight,
                   const Vector<double>& intercepts, const Writable<double, 2>& scores) {
   const std::size_t rows = scores.shape(0), width = intercepts.shape(0);
-  GivenBodies given(bodies, 0);
+  GivenBodies checked(bodies, 0);
   require(has_shape(scores, rows, width) && has_shape(weight, head_label.shape(0)), "predict: wrong shape");
-  check_heads(head_start, head_label, given.bodies, width);
-  const FlatWeights ensemble{given.bodies,  head_start.data(), head_label.data(),
-                             weight.data(), intercepts.data(), width};
-  over_rows(values, std::move(given.used), rows,
+  check_heads(head_start, head_label, checked.bodies, width);
+  const FlatWeights ensemble{checked.bodies, head_start.data(), head_label.data(),
+                             weight.data(),  intercepts.data(), width};
+  over_rows(values, std::move(checked.used), rows,
             [&](BlockSource& source) { add_weights(ensemble, source, rows, scores.data()); });
 }
 
 void run_covers(const nb::object& values, const nb::object& bodies, const Writable<std::uint8_t, 2>& covers) {
-  GivenBodies given(bodies, 0);
+  GivenBodies checked(bodies, 0);
   const std::size_t rows = covers.shape(0);
-  require(has_shape(covers, rows, given.bodies.rules), "predict: wrong shape");
-  over_rows(values, std::move(given.used), rows,
-            [&](BlockSource& source) { cover(given.bodies, source, rows, covers.data()); });
+  require(has_shape(covers, rows, checked.bodies.rules), "predict: wrong shape");
+  over_rows(values, std::move(checked.used), rows,
+            [&](BlockSource& source) { cover(checked.bodies, source, rows, covers.data()); });
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "boosting/sums.hpp"
 #include "core/lanes.hpp"
 #include "core/parallel.hpp"
-#include "slopes.h"
+#include "device/gradients.h"
 
 namespace polyrule {
 namespace {

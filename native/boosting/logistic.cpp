@@ -15,7 +15,7 @@
 
 #include "core/bits.hpp"
 #include "core/parallel.hpp"
-#include "slopes.h"
+#include "device/gradients.h"
 
 namespace polyrule {
 namespace {

@@ -57,10 +57,10 @@ Count count_common(const Word* a, const Word* b, std::size_t words) {
 }
 
 Count count_common(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words) {
-  const Word flip = outside ? ~Word{0} : 0;
+  const Word inverted = outside ? ~Word{0} : 0;
   return counted([=]() POLYRULE_ALWAYS {
     Count total = 0;
-    for (std::size_t i = 0; i < words; ++i) total += std::popcount(a[i] & b[i] & (c[i] ^ flip));
+    for (std::size_t i = 0; i < words; ++i) total += std::popcount(a[i] & b[i] & (c[i] ^ inverted));
     return total;
   });
 }

@@ -52,7 +52,7 @@ inline double as_double(const Fraction& value) { return double(value.num) / doub
 
 // The largest fraction not above `target` whose denominator is at most `most`: a walk down the tree
 // of fractions (Stern and Brocot), many steps at a time. It is far nearer than rounding to steps of 1 / most.
-inline Fraction nearest_below(const Fraction& target, Wide most) {
+inline Fraction nearest_below(const Fraction& target, Wide max_den) {
   const Wide whole = target.num / target.den - (target.num % target.den < 0 ? 1 : 0);
   Fraction low{whole, 1}, high{whole + 1, 1};
   for (;;) {
@@ -60,15 +60,15 @@ inline Fraction nearest_below(const Fraction& target, Wide most) {
     const Wide above = high.num * target.den - target.num * high.den;
     const Wide below = target.num * low.den - low.num * target.den;
     if (below == 0) return low;
-    const Wide up_by = below / above, room = (most - low.den) / high.den, up = up_by < room ? up_by : room;
+    const Wide up_by = below / above, room = (max_den - low.den) / high.den, up = up_by < room ? up_by : room;
     low = {low.num + up * high.num, low.den + up * high.den};
     const Wide left = target.num * low.den - low.num * target.den;
-    if (left == 0 || low.den + high.den > most) return low;
+    if (left == 0 || low.den + high.den > max_den) return low;
     // high + k * low stays above the target.
-    const Wide down_by = (above - 1) / left, space = (most - high.den) / low.den;
+    const Wide down_by = (above - 1) / left, space = (max_den - high.den) / low.den;
     const Wide down = down_by < space ? down_by : space;
     high = {high.num + down * low.num, high.den + down * low.den};
-    if (low.den + high.den > most) return low;
+    if (low.den + high.den > max_den) return low;
   }
 }
 

@@ -8,7 +8,7 @@
 namespace polyrule {
 
 // All weights together. What is summed up of them stays below
-//   2**31  for one label or condition: counters of 32 bits, with or without a sign (`Members`, `Sums`);
+//   2**31  for one label or condition: counters of 32 bits, with or without a sign (`ConditionRows`, `Sums`);
 //   2**51  for all labels, in a `Count`;
 //   2**60  as numerator or denominator of a measure, which Python's `fast_form` asks for: products of two fit a `Wide`.
 // Lanes ask `LaneLevel::fits`. Python checks weights at its door (`data/examples.py`, LARGEST_TOTAL), the bindings

@@ -49,8 +49,8 @@ void on_threads(int threads, Work&& work) {
 template <class Work>
 void parallel_for(std::size_t count, int threads, Work&& work) {
   std::atomic<std::size_t> next{0};
-  const auto most = static_cast<std::size_t>(std::max(1, threads));
-  on_threads(static_cast<int>(std::min(count, most)), [&](int) {
+  const auto max_threads = static_cast<std::size_t>(std::max(1, threads));
+  on_threads(static_cast<int>(std::min(count, max_threads)), [&](int) {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   });
 }

@@ -41,9 +41,9 @@ struct Watch {
 };
 
 // Told of every step of a long head search, with about how many literals it looks at; looks at the clock now and then.
-class Patience {
+class TimeCheck {
  public:
-  explicit Patience(const Watch* watch = nullptr) : watch_(watch) {}
+  explicit TimeCheck(const Watch* watch = nullptr) : watch_(watch) {}
 
   void step(std::uint64_t work = 1) const {
     work_ += work;

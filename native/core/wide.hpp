@@ -54,9 +54,9 @@ class TwoWords {
   friend constexpr TwoWords operator*(const TwoWords& a, const TwoWords& b) {
     constexpr std::uint64_t kHalf = 0xffffffff;
     const std::uint64_t a0 = a.low_ & kHalf, a1 = a.low_ >> 32, b0 = b.low_ & kHalf, b1 = b.low_ >> 32;
-    const std::uint64_t lowest = a0 * b0, left = a1 * b0 + (lowest >> 32), right = a0 * b1 + (left & kHalf);
+    const std::uint64_t low_product = a0 * b0, left = a1 * b0 + (low_product >> 32), right = a0 * b1 + (left & kHalf);
     return make(a1 * b1 + (left >> 32) + (right >> 32) + a.high_ * b.low_ + a.low_ * b.high_,
-                (right << 32) | (lowest & kHalf));
+                (right << 32) | (low_product & kHalf));
   }
   friend constexpr TwoWords operator/(const TwoWords& a, const TwoWords& b) {
     TwoWords rest;

@@ -1,11 +1,11 @@
-// Counting the rows of one block by column, bin, label and kind, and deciding from the sum.
+// Counting the rows of one block by column, bin, label and outcome, and deciding from the sum.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "kernel.h"
+#include "device/counting.h"
 
 namespace polyrule_count {
 
@@ -20,16 +20,16 @@ struct BlockView {
   const std::int64_t* weights = nullptr;
 };
 
-// Adds the `chosen` rows to kinds[bin][label][kind] and weight[bin], but for the usual kind of each label. Columns are
-// numbered features first, then labels; `starts` says at which bin each of them begins, and the last one ends. False
-// where a code is none of its column's bins.
-bool count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t n, const std::int32_t* columns,
-                const std::int64_t* starts, std::size_t n_columns, const std::uint8_t* usual, std::int64_t* kinds,
+// Adds the `selected` rows to outcomes[bin][label][outcome] and weight[bin], but for the most common outcome of each
+// label. Columns are numbered features first, then labels; `starts` says at which bin each of them begins, and the last
+// one ends. False where a code is none of its column's bins.
+bool count_rows(const BlockView& block, const std::uint32_t* selected, std::size_t n, const std::int32_t* columns,
+                const std::int64_t* starts, std::size_t n_columns, const std::uint8_t* modes, std::int64_t* outcomes,
                 std::int64_t* weight);
 
 // The counts of a node, column after column, the missing value's bin last in each.
 struct NodeView {
-  const std::int64_t* kinds = nullptr;
+  const std::int64_t* outcomes = nullptr;
   const std::int64_t* weight = nullptr;
   const std::int64_t* occurs = nullptr;  // weight of each bin in the working set
   std::size_t labels = 0;

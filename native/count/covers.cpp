@@ -12,12 +12,12 @@
 namespace polyrule {
 namespace {
 
-constexpr std::size_t kChunk = 1024, kSmallest = 128;  // bodies that a thread takes at a time, at most and least
-constexpr std::size_t kLanes = 16;                     // columns that are added at a time
-constexpr double kSomeRows = 1;                        // of a word, from which on tables of sums pay
-constexpr std::size_t kFewBodies = 32;                 // for which no tables of sums are made
-constexpr double kNarrow = 511, kWider = 2047;         // 64 and 16 such numbers fit into 16 bits,
-constexpr std::size_t kMostNarrowRows = std::size_t{1} << 20;  // and so many into 32
+constexpr std::size_t kChunk = 1024, kSmallest = 128;        // bodies that a thread takes at a time, at most and least
+constexpr std::size_t kLanes = 16;                           // columns that are added at a time
+constexpr double kSomeRows = 1;                              // of a word, from which on tables of sums pay
+constexpr std::size_t kFewBodies = 32;                       // for which no tables of sums are made
+constexpr double kByteSums = 511, kWider = 2047;             // 64 and 16 such numbers fit into 16 bits,
+constexpr std::size_t kMaxShortRows = std::size_t{1} << 20;  // and so many into 32
 
 using Short = Lanes<std::int16_t, kLanes>;
 
@@ -34,17 +34,17 @@ struct Bodies {
 struct FourRows {
   Short choice[256];
 
-  void make(const double* worth, std::size_t columns, std::size_t lanes, Word rows) {
+  void make(const double* row_values, std::size_t columns, std::size_t lanes, Word rows) {
     for (std::size_t four = 0; four < 16; ++four) {
       Short* sums = choice + 16 * four;
       sums[0] = Short{};
       for (std::size_t k = 0; k < 4; ++k) {
-        const std::size_t row = 4 * four + k, chosen = std::size_t{1} << k;
-        Short own{};
+        const std::size_t row = 4 * four + k, half = std::size_t{1} << k;
+        Short values{};
         if (rows >> row & 1)
           for (std::size_t lane = 0; lane < lanes; ++lane)
-            own[lane] = static_cast<std::int16_t>(worth[row * columns + lane]);
-        for (std::size_t others = 0; others < chosen; ++others) sums[chosen + others] = sums[others] + own;
+            values[lane] = static_cast<std::int16_t>(row_values[row * columns + lane]);
+        for (std::size_t i = 0; i < half; ++i) sums[half + i] = sums[i] + values;
       }
     }
   }
@@ -61,26 +61,26 @@ POLYRULE_INLINE void add_fours(const Bodies& bodies, std::size_t word, const Fou
       Short sum{};
       for (std::size_t four = first; four < first + together; ++four)
         sum += table.choice[16 * four + (bits >> 4 * four & 15)];
-      std::int16_t found[kLanes];
-      store(found, sum);
-      for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += found[lane];
+      std::int16_t lane_sums[kLanes];
+      store(lane_sums, sum);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += lane_sums[lane];
     }
   }
 }
 
-POLYRULE_VECTOR_CLONES void add_word(const Bodies& bodies, std::size_t word, const FourRows& table, bool narrow,
+POLYRULE_VECTOR_CLONES void add_word(const Bodies& bodies, std::size_t word, const FourRows& table, bool is_short,
                                      std::int32_t* sums) {
-  narrow ? add_fours<16>(bodies, word, table, sums) : add_fours<4>(bodies, word, table, sums);
+  is_short ? add_fours<16>(bodies, word, table, sums) : add_fours<4>(bodies, word, table, sums);
 }
 
-void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, double largest, double* out) {
+void sum_shorts(const Bodies& bodies, const double* row_values, std::size_t columns, double largest, double* out) {
   FourRows table;
   for (std::size_t column = 0; column < columns; column += kLanes) {
     const std::size_t lanes = std::min(kLanes, columns - column);
     std::vector<std::int32_t> sums((bodies.last - bodies.first) * kLanes);
     for (const std::size_t word : bodies.used) {
-      table.make(worth + word * 64 * columns + column, columns, lanes, bodies.rows[word]);
-      add_word(bodies, word, table, largest <= kNarrow, sums.data());
+      table.make(row_values + word * 64 * columns + column, columns, lanes, bodies.rows[word]);
+      add_word(bodies, word, table, largest <= kByteSums, sums.data());
     }
     for (std::size_t body = bodies.first; body < bodies.last; ++body)
       std::copy_n(sums.data() + (body - bodies.first) * kLanes, lanes, out + body * columns + column);
@@ -88,34 +88,34 @@ void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, 
 }
 
 // Four rows at a time, so that the sums are read and written less often.
-POLYRULE_VECTOR_CLONES void add_rows(const double* worth, std::size_t columns, const std::size_t* rows,
+POLYRULE_VECTOR_CLONES void add_rows(const double* row_values, std::size_t columns, const std::size_t* rows,
                                      std::size_t count, double* out) {
   std::size_t r = 0;
   for (; r + 4 <= count; r += 4) {
-    const double *a = worth + rows[r] * columns, *b = worth + rows[r + 1] * columns;
-    const double *c = worth + rows[r + 2] * columns, *d = worth + rows[r + 3] * columns;
+    const double *a = row_values + rows[r] * columns, *b = row_values + rows[r + 1] * columns;
+    const double *c = row_values + rows[r + 2] * columns, *d = row_values + rows[r + 3] * columns;
     for (std::size_t k = 0; k < columns; ++k) out[k] += (a[k] + b[k]) + (c[k] + d[k]);
   }
   for (; r < count; ++r) {
-    const double* a = worth + rows[r] * columns;
+    const double* a = row_values + rows[r] * columns;
     for (std::size_t k = 0; k < columns; ++k) out[k] += a[k];
   }
 }
 
 // Row by row: for numbers of any size, and where bodies cover few rows.
-void sum_rows(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
-  std::size_t found[64];
+void sum_rows(const Bodies& bodies, const double* row_values, std::size_t columns, double* out) {
+  std::size_t listed[64];
   for (std::size_t body = bodies.first; body < bodies.last; ++body) {
     double *sums = out + body * columns, only = 0;
     std::fill(sums, sums + columns, 0.0);
     for (const std::size_t word : bodies.used) {
       const Word bits = bodies.covers[body * bodies.words + word] & bodies.rows[word];
       if (columns == 1) {
-        for_each_bit(bits, word * 64, [&](std::size_t row) { only += worth[row]; });
+        for_each_bit(bits, word * 64, [&](std::size_t row) { only += row_values[row]; });
       } else if (bits) {
         std::size_t count = 0;
-        for_each_bit(bits, word * 64, [&](std::size_t row) { found[count++] = row; });
-        add_rows(worth, columns, found, count, sums);
+        for_each_bit(bits, word * 64, [&](std::size_t row) { listed[count++] = row; });
+        add_rows(row_values, columns, listed, count, sums);
       }
     }
     if (columns == 1) *sums = only;
@@ -134,33 +134,33 @@ double rows_of_a_word(const Bodies& bodies) {
 }
 
 // The largest number of the rows that count.
-double largest_of(const Bodies& bodies, const double* worth, std::size_t columns) {
+double largest_of(const Bodies& bodies, const double* row_values, std::size_t columns) {
   double largest = 0;
   for (const std::size_t word : bodies.used)
     for_each_bit(bodies.rows[word], word * 64, [&](std::size_t row) {
-      for (std::size_t k = 0; k < columns; ++k) largest = std::max(largest, std::abs(worth[row * columns + k]));
+      for (std::size_t k = 0; k < columns; ++k) largest = std::max(largest, std::abs(row_values[row * columns + k]));
     });
   return largest;
 }
 
 }  // namespace
 
-void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const Word* rows, const double* worth,
+void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const Word* rows, const double* row_values,
                 std::size_t columns, int threads, double* out) {
-  Bodies every{covers, words, rows, {}, 0, bodies};
+  Bodies all{covers, words, rows, {}, 0, bodies};
   for (std::size_t word = 0; word < words; ++word)
-    if (rows[word]) every.used.push_back(word);
-  const double rows_each = bodies >= kFewBodies ? rows_of_a_word(every) : 0;
-  const bool table = rows_each >= kSomeRows && words * 64 <= kMostNarrowRows;
-  const double largest = table ? largest_of(every, worth, columns) : 0;
-  const bool narrow = table && largest <= kWider;
+    if (rows[word]) all.used.push_back(word);
+  const double rows_each = bodies >= kFewBodies ? rows_of_a_word(all) : 0;
+  const bool table = rows_each >= kSomeRows && words * 64 <= kMaxShortRows;
+  const double largest = table ? largest_of(all, row_values, columns) : 0;
+  const bool is_short = table && largest <= kWider;
   const std::size_t share = std::clamp(bodies / static_cast<std::size_t>(std::max(1, threads)) + 1, kSmallest, kChunk);
   parallel_for((bodies + share - 1) / share, threads, [&](std::size_t chunk) {
-    Bodies some = every;
-    some.first = chunk * share;
-    some.last = std::min(bodies, some.first + share);
-    if (narrow) sum_narrow(some, worth, columns, largest, out);
-    else sum_rows(some, worth, columns, out);
+    Bodies part = all;
+    part.first = chunk * share;
+    part.last = std::min(bodies, part.first + share);
+    if (is_short) sum_shorts(part, row_values, columns, largest, out);
+    else sum_rows(part, row_values, columns, out);
   });
 }
 

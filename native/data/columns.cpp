@@ -42,7 +42,7 @@ void sort_rows(std::vector<Entry>& entries) {
   }
 }
 
-// The commonest columns hold nothing but 0 and 1, or only one of them. False for all others.
+// The commonest columns hold nothing but 0 and 1, or only one of them. False for all in_block.
 template <class Value>
 bool list_pair(Column& column, Value&& value, std::size_t rows) {
   std::size_t zeros = 0, ones = 0;
@@ -72,30 +72,30 @@ struct Stretches {
 };
 
 Stretches stretches_of(const std::vector<Entry>& sorted) {
-  Stretches found;
+  Stretches runs;
   for (std::size_t i = 0; i < sorted.size();) {
     std::size_t j = i;
     while (j < sorted.size() && sorted[j].value == sorted[i].value) ++j;
-    if (j - i > found.longest) found.longest = j - i, found.mode = sorted[i].value;
-    ++found.distinct;
+    if (j - i > runs.longest) runs.longest = j - i, runs.mode = sorted[i].value;
+    ++runs.distinct;
     i = j;
   }
-  return found;
+  return runs;
 }
 
 // What a column becomes, from all its rows with a value in order. `keep_values`: the table is sparse.
 void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t rows, bool keep_values) {
-  const Stretches found = stretches_of(sorted);
-  if (found.distinct == 0 || (found.distinct == 1 && column.missing.empty())) return;  // constant
-  const bool two = found.distinct == 2 && column.missing.empty();
+  const Stretches runs = stretches_of(sorted);
+  if (runs.distinct == 0 || (runs.distinct == 1 && column.missing.empty())) return;  // constant
+  const bool two = runs.distinct == 2 && column.missing.empty();
   if (column.nominal || two) {
     column.shape = Shape::listed;
-    column.has_block = two || 2 * found.longest > rows;
+    column.has_block = two || 2 * runs.longest > rows;
   } else {
-    column.has_block = 2 * found.longest > rows;
+    column.has_block = 2 * runs.longest > rows;
     column.shape = column.has_block ? Shape::blocked : Shape::sorted;
   }
-  column.block = found.mode;
+  column.block = runs.mode;
   for (const Entry& entry : sorted) {
     if (column.has_block && entry.value == column.block) continue;
     column.below += column.has_block && entry.value < column.block;
@@ -106,10 +106,10 @@ void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t 
   column.values.shrink_to_fit();
   if (column.shape != Shape::sorted) return;
   if (keep_values) {
-    auto own = std::make_shared<std::vector<double>>(rows, std::nan(""));
-    for (const Entry& entry : sorted) (*own)[entry.row] = entry.value;
-    column.own = own;
-    column.dense = Numbers(column.own->data(), 1);
+    auto values = std::make_shared<std::vector<double>>(rows, std::nan(""));
+    for (const Entry& entry : sorted) (*values)[entry.row] = entry.value;
+    column.expanded = values;
+    column.dense = Numbers(column.expanded->data(), 1);
     std::vector<double>().swap(column.values);
   }
   for (std::size_t p = 0; p < sorted.size(); ++p)
@@ -117,7 +117,7 @@ void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t 
 }
 
 // Bins of a large column. Their cuts come from a sample, evenly spaced over the rows: where they lie changes how much
-// is sorted later, not what is found.
+// is sorted later, not what is runs.
 void shape_binned(Column& column, std::size_t rows) {
   constexpr std::size_t kSample = 16'384;
   std::vector<double> sample;
@@ -161,7 +161,7 @@ bool has_few_values(const Numbers& values, std::size_t rows) {
 
 bool satisfies(const Condition& c, double value) {
   if (c.test == Test::category) return value == c.edge;
-  if (c.lowest) return true;
+  if (c.below_all) return true;
   return c.test == Test::at_most ? value <= c.edge : value > c.edge;
 }
 
@@ -213,16 +213,16 @@ Columns::Columns(const SparseSource& source, const std::vector<bool>& nominal, c
       else if (source.data[k] == 0) ++zeros;
       else stored.push_back({source.data[k], row});
     }
-    if (2 * zeros <= rows_) {  // zeros are not the usual value: they are listed as well
-      std::vector<Entry> every;
-      every.reserve(rows_);
+    if (2 * zeros <= rows_) {  // zeros are not the most common value: they are listed as well
+      std::vector<Entry> entries;
+      entries.reserve(rows_);
       std::size_t next = 0, next_missing = 0;
       for (Row row = 0; row < rows_; ++row) {
-        if (next < stored.size() && stored[next].row == row) every.push_back(stored[next++]);
+        if (next < stored.size() && stored[next].row == row) entries.push_back(stored[next++]);
         else if (next_missing < column.missing.size() && column.missing[next_missing] == row) ++next_missing;
-        else every.push_back({0.0, row});
+        else entries.push_back({0.0, row});
       }
-      stored.swap(every);
+      stored.swap(entries);
     }
     sort_rows(stored);
     if (2 * zeros <= rows_) {
@@ -248,16 +248,16 @@ Columns::Columns(const SparseSource& source, const std::vector<bool>& nominal, c
 
 std::size_t filter_entries(const std::uint32_t* in, std::size_t size, const std::uint32_t* map, std::uint32_t* out) {
   std::uint32_t starts = 0;
-  std::size_t kept = 0;
+  std::size_t n_out = 0;
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint32_t entry = map[in[i] & kEntry];
     const std::uint32_t keep = entry != kOutside;  // 0 or 1
     starts |= in[i] & kStarts;
-    out[kept] = entry | starts;
-    kept += keep;
+    out[n_out] = entry | starts;
+    n_out += keep;
     starts &= keep - 1;
   }
-  return kept;
+  return n_out;
 }
 
 Bits Columns::covered(const Condition& condition, const Bits& cover) const {
@@ -283,11 +283,10 @@ Bits Columns::covered(const Condition& condition, const Bits& cover) const {
 }
 
 // The smallest working-set value above `value` (or the smallest of all).
-bool Columns::next_value(const Column& column, double value, bool from_start, const Bits& working,
-                         double& found) const {
+bool Columns::next_value(const Column& column, double value, bool from_start, const Bits& working, double& next) const {
   bool any = false;
   const auto offer = [&](double x) {
-    if ((from_start || x > value) && (!any || x < found)) any = true, found = x;
+    if ((from_start || x > value) && (!any || x < next)) any = true, next = x;
   };
   if (column.shape == Shape::binned) {
     for_each_bit(working, [&](std::size_t i) {
@@ -302,12 +301,12 @@ bool Columns::next_value(const Column& column, double value, bool from_start, co
     else low = middle + 1;
   }
   for (std::size_t p = low; p < column.rows.size() && !any; ++p)
-    if (working.test(column.row_at(p))) any = true, found = column.value_at(p);
-  if (column.has_block && (from_start || column.block > value) && (!any || column.block < found)) {
-    auto others = count_bits(working.data(), working.words());
-    for (const Row row : column.rows) others -= working.test(row & kEntry);
-    for (const Row row : column.missing) others -= working.test(row);
-    if (others > 0) any = true, found = column.block;
+    if (working.test(column.row_at(p))) any = true, next = column.value_at(p);
+  if (column.has_block && (from_start || column.block > value) && (!any || column.block < next)) {
+    auto in_block = count_bits(working.data(), working.words());
+    for (const Row row : column.rows) in_block -= working.test(row & kEntry);
+    for (const Row row : column.missing) in_block -= working.test(row);
+    if (in_block > 0) any = true, next = column.block;
   }
   return any;
 }
@@ -315,7 +314,7 @@ bool Columns::next_value(const Column& column, double value, bool from_start, co
 double Columns::threshold(const Condition& condition, const Bits& working) const {
   const Column& column = columns_[condition.index];
   double low = condition.edge, high = condition.edge;
-  if (condition.lowest) next_value(column, 0, true, working, low);
+  if (condition.below_all) next_value(column, 0, true, working, low);
   next_value(column, low, false, working, high);
   return midpoint(low, high);
 }
@@ -326,23 +325,23 @@ void Columns::follow(std::size_t index, const std::shared_ptr<const Bits>& now) 
   column.followed = now;
   const Bits& working = *now;
   if (column.shape == Shape::sorted) {
-    std::size_t kept = 0;
+    std::size_t size = 0;
     std::uint32_t starts = 0;
     for (const Row entry : column.rows) {
       starts |= entry & kStarts;
       if (!working.test(entry & kEntry)) continue;
-      column.rows[kept++] = (entry & kEntry) | starts;
+      column.rows[size++] = (entry & kEntry) | starts;
       starts = 0;
     }
-    column.rows.resize(kept);
-    if (kept > 0) column.lowest = column.value_at(0), column.highest = column.value_at(kept - 1);
+    column.rows.resize(size);
+    if (size > 0) column.min_value = column.value_at(0), column.max_value = column.value_at(size - 1);
     return;
   }
   if (column.missing.empty()) return;  // nobody asks
   bool any = false;
   const auto offer = [&](double x) {
-    column.lowest = any ? std::min(column.lowest, x) : x;
-    column.highest = any ? std::max(column.highest, x) : x;
+    column.min_value = any ? std::min(column.min_value, x) : x;
+    column.max_value = any ? std::max(column.max_value, x) : x;
     any = true;
   };
   if (column.shape == Shape::binned) {
@@ -351,11 +350,11 @@ void Columns::follow(std::size_t index, const std::shared_ptr<const Bits>& now) 
     });
     return;
   }
-  auto others = count_bits(working.data(), working.words());
-  for (const Row row : column.missing) others -= working.test(row);
+  auto in_block = count_bits(working.data(), working.words());
+  for (const Row row : column.missing) in_block -= working.test(row);
   for (std::size_t p = 0; p < column.rows.size(); ++p)
-    if (working.test(column.row_at(p))) offer(column.value_at(p)), --others;
-  if (column.has_block && others > 0) offer(column.block);
+    if (working.test(column.row_at(p))) offer(column.value_at(p)), --in_block;
+  if (column.has_block && in_block > 0) offer(column.block);
 }
 
 }  // namespace polyrule

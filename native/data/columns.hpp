@@ -23,7 +23,7 @@ enum class Test : std::uint8_t { at_most = 0, above = 1, category = 2, label = 3
 // number that is shown depends on the working set and is computed for the winner only.
 struct Condition {
   Test test = Test::at_most;
-  bool lowest = false;  // `above` a threshold below every covered value: excludes missing values only
+  bool below_all = false;  // `above` a threshold below every covered value: excludes missing values only
   std::uint32_t index = 0;
   double edge = 0;  // numeric: see above; category index; label value
   bool operator==(const Condition&) const = default;
@@ -43,7 +43,7 @@ inline bool comes_before(const Condition& a, const Condition& b) {
   const bool label_a = a.test == Test::label, label_b = b.test == Test::label;
   if (label_a != label_b) return label_b;
   if (a.index != b.index) return a.index < b.index;
-  if (a.lowest != b.lowest) return a.lowest;
+  if (a.below_all != b.below_all) return a.below_all;
   if (a.edge != b.edge) return a.edge < b.edge;
   return a.test < b.test;
 }
@@ -100,12 +100,12 @@ struct Column {
   std::vector<Row> rows;       // sorted: with kStarts where a distinct value starts
   std::vector<double> values;  // of `rows`, where the table is sparse
   std::vector<Row> missing;
-  std::size_t below = 0;                           // listed rows with a value below the block's
-  std::shared_ptr<const std::vector<double>> own;  // by row, the values of a sparse column that is not mostly one
-  std::vector<std::uint8_t> bins;                  // by row
-  std::vector<double> cuts;                        // bin b has the values up to cuts[b] and above cuts[b - 1]
-  double lowest = 0, highest = 0;                  // in the working set
-  std::shared_ptr<const Bits> followed;            // the working set that sorted rows and the two above go by
+  std::size_t below = 0;                                // listed rows with a value below the block's
+  std::shared_ptr<const std::vector<double>> expanded;  // by row, the values of a sparse column that is not mostly one
+  std::vector<std::uint8_t> bins;                       // by row
+  std::vector<double> cuts;                             // bin b has the values up to cuts[b] and above cuts[b - 1]
+  double min_value = 0, max_value = 0;                  // in the working set
+  std::shared_ptr<const Bits> followed;                 // the working set that sorted rows and the two above go by
 
   double value_at(std::size_t place) const { return values.empty() ? dense[row_at(place)] : values[place]; }
   Row row_at(std::size_t place) const { return rows[place] & kEntry; }
@@ -137,7 +137,7 @@ class Columns {
   Bits covered(const Condition& condition, const Bits& cover) const;
   // The threshold as it is shown: the lowest midpoint of working-set values that cuts the cover like `condition`.
   double threshold(const Condition& condition, const Bits& working) const;
-  ShownCondition shown(const Condition& condition, const Bits& working) const {
+  ShownCondition shown_condition(const Condition& condition, const Bits& working) const {
     const bool numeric = condition.test == Test::at_most || condition.test == Test::above;
     return {condition.test, condition.index, numeric ? threshold(condition, working) : condition.edge};
   }
@@ -147,7 +147,7 @@ class Columns {
  private:
   template <class Fill>
   void build(const std::vector<bool>& nominal, int threads, Fill&& fill);
-  bool next_value(const Column& column, double value, bool from_start, const Bits& working, double& found) const;
+  bool next_value(const Column& column, double value, bool from_start, const Bits& working, double& next) const;
 
   std::size_t rows_;
   std::vector<Column> columns_;

@@ -12,9 +12,9 @@ namespace polyrule {
 struct NodeLabel {
   std::uint32_t label = 0;
   bool allowed[2] = {false, false};  // by value: literals that may be in the head
-  KindCounts kinds;                  // covered weight
+  OutcomeCounts outcomes;            // covered weight
   Count present = 0, absent = 0;     // weight in the working set, covered or not
-  bool usable(int value) const { return allowed[value] && kinds[value] > 0; }
+  bool usable(int value) const { return allowed[value] && outcomes[value] > 0; }
   bool any() const { return usable(0) || usable(1); }
 };
 
@@ -81,7 +81,7 @@ struct Node {
     out.allowed[1] = allowed[1];
     out.present = state.present[label];
     out.absent = state.absent[label];
-    out.kinds = state.count_kinds(label, cover, weight);
+    out.outcomes = state.count_outcomes(label, cover, weight);
     return out;
   }
 

@@ -12,8 +12,8 @@ class Records {
     records_.assign(state.rows * stride_, 0);
     for (std::size_t l = 0; l < state.labels; ++l)
       for (std::size_t i = 0; i < state.rows; ++i)
-        if (const int kind = state.kind(l, i); kind == kPresent || kind == kAbsent)
-          word(i, kind == kAbsent, l) |= Word{1} << l % 64;
+        if (const int outcome = state.outcome(l, i); outcome == kPresent || outcome == kAbsent)
+          word(i, outcome == kAbsent, l) |= Word{1} << l % 64;
   }
 
   std::size_t words() const { return words_; }

@@ -13,11 +13,11 @@
 
 #include "core/bits.hpp"
 #include "core/wide.hpp"
-#include "data/kinds.hpp"
+#include "data/outcomes.hpp"
 
 namespace polyrule {
 
-struct Outcome {
+struct CommitResult {
   Count covered = 0, open = 0, newly_set = 0;
   bool stopped = false;
 };
@@ -40,10 +40,10 @@ struct Change {
 };
 
 // Covered weight of a label by kind, and what is left: covered rows where it is unknown.
-struct KindCounts {
-  Count by[kKinds] = {0, 0, 0, 0};
-  Count& operator[](int kind) { return by[kind]; }
-  Count operator[](int kind) const { return by[kind]; }
+struct OutcomeCounts {
+  Count by[kOutcomes] = {0, 0, 0, 0};
+  Count& operator[](int outcome) { return by[outcome]; }
+  Count operator[](int outcome) const { return by[outcome]; }
 };
 
 class State {
@@ -68,17 +68,17 @@ class State {
     }
   }
 
-  // Some labels are unknown on some rows; `known` starts with all of them known.
+  // Some labels are unknown on plane_rows rows; `known` starts with all of them known.
   void allow_unknown() {
-    known = BitMatrix(labels, rows);
+    is_known = BitMatrix(labels, rows);
     for (std::size_t l = 0; l < labels; ++l)
-      for (std::size_t i = 0; i < rows; ++i) known.put(l, i);
+      for (std::size_t i = 0; i < rows; ++i) is_known.put(l, i);
     has_unknown = true;
   }
-  Word known_word(std::size_t label, std::size_t w) const { return has_unknown ? known[label][w] : ~Word{0}; }
+  Word known_word(std::size_t label, std::size_t w) const { return has_unknown ? is_known[label][w] : ~Word{0}; }
 
-  int kind(std::size_t label, std::size_t row) const {
-    if (has_unknown && !known.test(label, row)) return kUnknown;
+  int outcome(std::size_t label, std::size_t row) const {
+    if (has_unknown && !is_known.test(label, row)) return kUnknown;
     return int(truth.test(label, row)) | (int(set.test(label, row)) << 1);
   }
 
@@ -94,7 +94,7 @@ class State {
     working_weight = weigh(working.data());
     for (std::size_t l = 0; l < labels; ++l) {
       present[l] = weigh_common(working.data(), truth[l]);
-      absent[l] = has_unknown ? weigh_common(working.data(), known[l], truth[l], true) : working_weight - present[l];
+      absent[l] = has_unknown ? weigh_common(working.data(), is_known[l], truth[l], true) : working_weight - present[l];
     }
   }
 
@@ -122,20 +122,20 @@ class State {
   }
 
   // Whether so many weights are added up one by one sooner than all rows bit by bit.
-  bool are_few(Count some) const { return 3 * static_cast<std::size_t>(some) < planes.size() * working.words(); }
+  bool are_few(Count n_rows) const { return 3 * static_cast<std::size_t>(n_rows) < planes.size() * working.words(); }
 
   // Covered weight of a label by kind.
-  KindCounts count_kinds(std::size_t label, const Bits& cover, Count cover_weight) const {
-    KindCounts out;
+  OutcomeCounts count_outcomes(std::size_t label, const Bits& cover, Count cover_weight) const {
+    OutcomeCounts out;
     const Word *t = truth[label], *s = set[label];
     if (!has_unknown && (unit || !are_few(count_bits(cover.data(), cover.words())))) {
       Count three[3] = {0, 0, 0};
       if (unit) count_three(cover.data(), t, s, cover.words(), three);
-      std::vector<Word> some(unit ? 0 : cover.words());
+      std::vector<Word> plane_rows(unit ? 0 : cover.words());
       for (std::size_t b = 0; b < planes.size(); ++b) {
-        for (std::size_t w = 0; w < some.size(); ++w) some[w] = cover.data()[w] & planes[b].data()[w];
+        for (std::size_t w = 0; w < plane_rows.size(); ++w) plane_rows[w] = cover.data()[w] & planes[b].data()[w];
         Count more[3];
-        count_three(some.data(), t, s, some.size(), more);
+        count_three(plane_rows.data(), t, s, plane_rows.size(), more);
         for (int i = 0; i < 3; ++i) three[i] += more[i] << b;
       }
       out[kPresentSet] = three[2];
@@ -145,10 +145,11 @@ class State {
       return out;
     }
     for (std::size_t w = 0; w < cover.words(); ++w) {
-      const Word here = cover.data()[w] & known_word(label, w);
-      if (!here) continue;
-      const Word parts[kKinds] = {here & ~t[w] & ~s[w], here & t[w] & ~s[w], here & ~t[w] & s[w], here & t[w] & s[w]};
-      for (int k = 0; k < kKinds; ++k) {
+      const Word rows_of_word = cover.data()[w] & known_word(label, w);
+      if (!rows_of_word) continue;
+      const Word parts[kOutcomes] = {rows_of_word & ~t[w] & ~s[w], rows_of_word & t[w] & ~s[w],
+                                     rows_of_word & ~t[w] & s[w], rows_of_word & t[w] & s[w]};
+      for (int k = 0; k < kOutcomes; ++k) {
         if (unit) out[k] += std::popcount(parts[k]);
         else for_each_bit(parts[k], w * 64, [&](std::size_t i) { out[k] += weights[i]; });
       }
@@ -156,12 +157,12 @@ class State {
     return out;
   }
 
-  // The rows of `some` that still have something to predict. An unknown label keeps no row open.
-  Bits open_among(const Bits& some, bool negative) const {
+  // The rows of `plane_rows` that still have something to predict. An unknown label keeps no row open.
+  Bits open_among(const Bits& rows, bool negative) const {
     Bits open(rows);
     for (std::size_t l = 0; l < labels; ++l)
-      for (std::size_t w = 0; w < some.words(); ++w) {
-        Word unset = some.data()[w] & ~set[l][w] & known_word(l, w);
+      for (std::size_t w = 0; w < rows.words(); ++w) {
+        Word unset = rows.data()[w] & ~set[l][w] & known_word(l, w);
         if (!negative) unset &= truth[l][w];
         open.data()[w] |= unset;
       }
@@ -175,27 +176,27 @@ class State {
 
   // Applies a rule. on_set(label, value, w, bits): these of the 64 rows from w * 64 on have the label set now.
   template <class OnSet>
-  Outcome commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head, bool full, bool negative,
-                 const StopThreshold& threshold, bool keep_covered, OnSet&& on_set) {
-    Outcome outcome;
-    for (const auto& [label, value] : head) outcome.newly_set += assign(cover, label, value, on_set);
+  CommitResult commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head, bool full, bool negative,
+                      const StopThreshold& threshold, bool keep_covered, OnSet&& on_set) {
+    CommitResult result;
+    for (const auto& [label, value] : head) result.newly_set += assign(cover, label, value, on_set);
     if (full)
-      for (std::size_t l = 0; l < labels; ++l) outcome.newly_set += assign(cover, l, 0, on_set);
+      for (std::size_t l = 0; l < labels; ++l) result.newly_set += assign(cover, l, 0, on_set);
     const Bits open = open_among(cover, negative);
-    outcome.covered = weigh(cover.data());
-    outcome.open = weigh(open.data());
-    outcome.stopped = threshold && Wide(outcome.open) * threshold->second <= Wide(threshold->first) * outcome.covered;
-    if (outcome.stopped || !threshold || !keep_covered) {
+    result.covered = weigh(cover.data());
+    result.open = weigh(open.data());
+    result.stopped = threshold && Wide(result.open) * threshold->second <= Wide(threshold->first) * result.covered;
+    if (result.stopped || !threshold || !keep_covered) {
       bool any = false;
       for (std::size_t w = 0; w < cover.words(); ++w) {
         Word leave = cover.data()[w] & working.data()[w];
-        if (!outcome.stopped) leave &= ~open.data()[w];
+        if (!result.stopped) leave &= ~open.data()[w];
         any = any || leave;
         working.data()[w] &= ~leave;
       }
       if (any) refresh();
     }
-    return outcome;
+    return result;
   }
 
   const std::size_t rows, labels;
@@ -204,7 +205,7 @@ class State {
   bool unit = true;          // whether every weight is 0 or 1
   std::vector<Bits> planes;  // by bit of the weight; none where every weight is 0 or 1
   bool has_unknown = false;
-  BitMatrix truth, set, ones, known;
+  BitMatrix truth, set, ones, is_known;
   Bits working;
   Count working_weight = 0;
   std::vector<Count> present, absent;  // weight of the working rows that have the label, and that lack it

@@ -59,17 +59,17 @@ Word passing(const Bodies& bodies, std::size_t test, const Block& block, Word ro
 
 Word passing_group(const Bodies& bodies, std::size_t group, const Block& block, Word rows) {
   const std::size_t end = group + 1 + static_cast<std::size_t>(bodies.index[group]);
-  const auto least = static_cast<std::size_t>(bodies.value[group]);
-  if (least == 1) {
+  const auto min_members = static_cast<std::size_t>(bodies.value[group]);
+  if (min_members == 1) {
     Word none = rows;
     for (std::size_t test = group + 1; test < end && none; ++test) none &= ~passing(bodies, test, block, none);
     return rows & ~none;
   }
-  std::uint32_t held[64] = {};
+  std::uint32_t member_count[64] = {};
   for (std::size_t test = group + 1; test < end; ++test)
-    for_each_bit(passing(bodies, test, block, rows), 0, [&](std::size_t i) { ++held[i]; });
+    for_each_bit(passing(bodies, test, block, rows), 0, [&](std::size_t i) { ++member_count[i]; });
   for_each_bit(rows, 0, [&](std::size_t i) {
-    if (held[i] < least) rows &= ~(Word{1} << i);
+    if (member_count[i] < min_members) rows &= ~(Word{1} << i);
   });
   return rows;
 }

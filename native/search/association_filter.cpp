@@ -33,7 +33,7 @@ POLYRULE_INLINE Some root_of(const Some& x) {
   return load<Some>(number);
 }
 
-// What is found about all literals: the smallest and the largest x, the largest sum of all counts of a literal, the
+// Extremes over all literals: the smallest and the largest x, the largest sum of all counts of a literal, the
 // largest sum of gains of a literal by itself, the smallest and the largest s. Over a stretch, the smallest share that
 // the sum of all counts is at every boundary of that at best, that this is of the largest, and the largest x there is.
 enum Found { kLowX, kLowS, kLeastTotal, kOfMostTotal, kHighX, kHighS, kMost, kAlone, kMostX, kFound };
@@ -70,9 +70,9 @@ POLYRULE_INLINE Some exceeds(Formula formula, const Some& level, const Some& bel
 // far below 0. `scale`: of the fewest TP+FN, where these count.
 POLYRULE_VECTOR_CLONES
 void prepare(const float* reach, const float* barred, std::size_t n, Formula formula, double level, float scale,
-             float* out, float* found) {
+             float* out, float* extremes) {
   const Some zero{}, one = fill<Some>(1.0f), never = fill<Some>(kBarred);
-  const Some wanted = fill<Some>(float(level)), below = fill<Some>(float(1 - level));
+  const Some target = fill<Some>(float(level)), below = fill<Some>(float(1 - level));
   Some smallest[kHighX], largest[kFound - kHighX];
   const bool fewest = is_by_precision(formula);
   for (Some& number : smallest) number = one + one;
@@ -82,8 +82,8 @@ void prepare(const float* reach, const float* barred, std::size_t n, Formula for
       const float* at = reach + v * 4 * n + e;
       const Some tp = load<Some>(at), fp = load<Some>(at + n), tn = load<Some>(at + 2 * n), fn = load<Some>(at + 3 * n);
       const Some bar = load<Some>(barred + v * n + e), predicted = tp + fp;
-      const Some least = fewest ? (v == 0 ? tp : load<Some>(reach + n + e)) + fn : tp + fn;
-      const Some positives = least * scale, total = predicted + tn + fn;
+      const Some min_positives = fewest ? (v == 0 ? tp : load<Some>(reach + n + e)) + fn : tp + fn;
+      const Some positives = min_positives * scale, total = predicted + tn + fn;
       const Some safe = larger(total, one), x = predicted / safe, t = tp - bar;
       Some f = total;
       if (formula == Formula::rate_difference) f = larger(positives * (total - positives), zero) / safe;
@@ -107,7 +107,7 @@ void prepare(const float* reach, const float* barred, std::size_t n, Formula for
       see(kLowS, s);
       see(kHighS, s);
       see(kMost, total);
-      see(kAlone, exceeds(formula, wanted, below, tp, fp, tn, fn, positives, safe));
+      see(kAlone, exceeds(formula, target, below, tp, fp, tn, fn, positives, safe));
       see(kLeastTotal, load<Some>(reach + 8 * n + e) / safe);
       if (!fewest) continue;
       see(kOfMostTotal,
@@ -119,7 +119,7 @@ void prepare(const float* reach, const float* barred, std::size_t n, Formula for
   alignas(64) float parts[kLabels];
   for (std::size_t k = 0; k < kFound; ++k) {
     store(parts, k < kHighX ? smallest[k] : largest[k - kHighX]);
-    found[k] = k < kHighX ? *std::min_element(parts, parts + kLabels) : *std::max_element(parts, parts + kLabels);
+    extremes[k] = k < kHighX ? *std::min_element(parts, parts + kLabels) : *std::max_element(parts, parts + kLabels);
   }
 }
 
@@ -138,9 +138,9 @@ void largest(const float* numbers, std::size_t n, std::size_t labels, const Fact
     const float *one = numbers + e, *none = one + kParts * n;
     const Vector present = a * one[3 * n] + one[0] - b * one[n] - f * one[2 * n] - c * one[4 * n];
     const Vector absent = a * none[3 * n] + none[0] - b * none[n] - f * none[2 * n] - c * none[4 * n];
-    const Vector here = larger(present, absent);
-    second = larger(second, select(best > here, here, best));
-    best = larger(best, here);
+    const Vector larger_gain = larger(present, absent);
+    second = larger(second, select(best > larger_gain, larger_gain, best));
+    best = larger(best, larger_gain);
   }
   store(out, best + select(second > zero, zero, second));
 }
@@ -192,15 +192,15 @@ class AssociationFilter : public ReachFilter {
   double judge_faultless() const {
     double right[2] = {0, 0};  // of heads without false positives, without false negatives
     for (std::size_t e = 0; e < labels_.size(); ++e) {
-      double most[2] = {0, 0};
+      double max_tp[2] = {0, 0};
       for (int v = 0; v < 2; ++v) {
         const bool has_fp = reach_.of(v, Reach::kFp)[e] > 0, has_fn = reach_.of(v, Reach::kFn)[e] > 0;
         if (!labels_[e].allowed[v] || !may_be_faultless(form_.formula, has_fp, has_fn)) continue;
-        const double own = double(reach_.of(v, Reach::kTp)[e]);
-        if (!has_fp) most[0] = std::max(most[0], own);
-        if (!has_fn) most[1] = std::max(most[1], own);
+        const double own_tp = double(reach_.of(v, Reach::kTp)[e]);
+        if (!has_fp) max_tp[0] = std::max(max_tp[0], own_tp);
+        if (!has_fn) max_tp[1] = std::max(max_tp[1], own_tp);
       }
-      right[0] += most[0], right[1] += most[1];
+      right[0] += max_tp[0], right[1] += max_tp[1];
     }
     const double tp = std::max(right[0], right[1]);
     return tp > 0 ? tp : kNone;
@@ -232,24 +232,25 @@ class AssociationFilter : public ReachFilter {
   bool reaches(bool side, bool stretch) {
     if (!bounded_) return true;
     listed_ = false;
-    float found[kFound];
+    float extremes[kFound];
     const auto look = [&](double level) {
       prepare(reach_.numbers.data(), barred_.data(), reach_.stride, formula_, level, static_cast<float>(scale_),
-              numbers_.data(), found);
+              numbers_.data(), extremes);
     };
     scale_ = 1;
     formula_ = form_.formula;
     look(level_);
-    if (found[kHighX] < found[kLowX]) return false;  // no literal is usable
-    const double level = stretch ? level_over_stretch(found) : level_;
+    if (extremes[kHighX] < extremes[kLowX]) return false;  // no literal is usable
+    const double level = stretch ? level_over_stretch(extremes) : level_;
     if (level != level_ || scale_ < 1) look(level);
     // Sums of a few products of rounded numbers, none of them larger than all counts times the tilt.
-    const auto slack = [&](float tilt) { return 2e-6f * found[kMost] * (8 + 4 * std::abs(tilt)); };
-    if (double(found[kAlone]) + double(slack(0)) >= 0 && single_reaches(level)) return true;
+    const auto slack = [&](float tilt) { return 2e-6f * extremes[kMost] * (8 + 4 * std::abs(tilt)); };
+    if (double(extremes[kAlone]) + double(slack(0)) >= 0 && single_reaches(level)) return true;
     // rounding must not leave out an end
-    const double low = std::max(0.0, double(found[kLowX]) - 1e-6), high = std::min(1.0, double(found[kHighX]) + 1e-6);
-    const double low_s = std::max(0.0, double(found[kLowS]) - 1e-6),
-                 high_s = std::min(1.0, double(found[kHighS]) + 1e-6);
+    const double low = std::max(0.0, double(extremes[kLowX]) - 1e-6),
+                 high = std::min(1.0, double(extremes[kHighX]) + 1e-6);
+    const double low_s = std::max(0.0, double(extremes[kLowS]) - 1e-6),
+                 high_s = std::min(1.0, double(extremes[kHighS]) + 1e-6);
     Factors factors;
     alignas(64) float reached[kLanes];
     double ends[kIntervals + 1];
@@ -267,8 +268,8 @@ class AssociationFilter : public ReachFilter {
     }
     largest(numbers_.data(), reach_.stride, labels_.size(), factors, reached);
     for (std::size_t i = 0; i < kIntervals; ++i) {
-      const float most = std::max(reached[2 * i], reached[2 * i + 1]) + slack(factors.a[2 * i]);
-      if (most < 0 || !several_reach(level, ends[i], ends[i + 1], tilts_[side][i])) continue;
+      const float bound = std::max(reached[2 * i], reached[2 * i + 1]) + slack(factors.a[2 * i]);
+      if (bound < 0 || !several_reach(level, ends[i], ends[i + 1], tilts_[side][i])) continue;
       if (is_linear(formula_) || boxes_reach(level, &ends[i], low_s, high_s, boxes_[side][i])) return true;
     }
     return false;
@@ -277,15 +278,15 @@ class AssociationFilter : public ReachFilter {
   // Over a stretch of WRAcc's N * N only so much is certain. A measure that grows with the precision does not exceed
   // what it is for the precision at best, the smallest s and, for Klösgen's, the largest x, whose root is then a
   // number.
-  double level_over_stretch(const float* found) {
+  double level_over_stretch(const float* extremes) {
     constexpr double kRoom = 1 - 1e-6;
-    const double total = double(found[kLeastTotal]) * kRoom;
+    const double total = double(extremes[kLeastTotal]) * kRoom;
     if (formula_ == Formula::wracc) return level_ > 0 ? level_ * total * total : level_;
     if (!is_by_precision(formula_)) return level_;
-    scale_ = std::min(1.0, double(found[kOfMostTotal])) * kRoom;
+    scale_ = std::min(1.0, double(extremes[kOfMostTotal])) * kRoom;
     if (formula_ != Formula::klosgen) return level_;
     formula_ = Formula::added_value;
-    return level_ / std::sqrt(std::max(1e-12, double(found[kMostX]))) * kRoom;
+    return level_ / std::sqrt(std::max(1e-12, double(extremes[kMostX]))) * kRoom;
   }
 
   // The same with s cut into intervals, too: in each, h is taken from a chord.
@@ -305,14 +306,14 @@ class AssociationFilter : public ReachFilter {
     }
     largest(numbers_.data(), reach_.stride, labels_.size(), factors, reached);
     list();
-    double most = 0;
-    for (const Literal& l : literals_) most = std::max(most, l.total);
+    double max_total = 0;
+    for (const Literal& l : literals_) max_total = std::max(max_total, l.total);
     for (std::size_t i = 0; i < kIntervals; ++i) {
       double sizes = 0;
       for (const std::size_t k : {2 * i, 2 * i + 1})
         sizes += std::abs(factors.a[k]) + std::abs(factors.b[k]) + std::abs(factors.c[k]);
-      if (double(std::max(reached[2 * i], reached[2 * i + 1])) + 1e-6 * most * (4 + sizes) >= 0 &&
-          parts_reach(level, boxes[i], tilts[i], slack_ * (most + 1), 2))
+      if (double(std::max(reached[2 * i], reached[2 * i + 1])) + 1e-6 * max_total * (4 + sizes) >= 0 &&
+          parts_reach(level, boxes[i], tilts[i], slack_ * (max_total + 1), 2))
         return true;
     }
     return false;
@@ -336,9 +337,9 @@ class AssociationFilter : public ReachFilter {
     const double x[] = {box.x[0], (box.x[0] + box.x[1]) / 2, box.x[1]},
                  s[] = {box.s[0], (box.s[0] + box.s[1]) / 2, box.s[1]};
     for (std::size_t i = 0; i < 4; ++i) {
-      Tilt own = tilt;
+      Tilt part_tilt = tilt;
       const Box part = box_of(level, x[i / 2], x[i / 2 + 1], s[i % 2], s[i % 2 + 1]);
-      if (parts_reach(level, part, own, slack, times - 1)) return true;
+      if (parts_reach(level, part, part_tilt, slack, times - 1)) return true;
     }
     return false;
   }
@@ -354,17 +355,17 @@ class AssociationFilter : public ReachFilter {
           return l.tp + line.a * l.predicted - line.b * l.positives - line.c * l.total;
         };
         const Literal *best = nullptr, *second = nullptr;
-        double most = -kBarred, next = -kBarred;
+        double top = -kBarred, next = -kBarred;
         for (const Literal& l : literals_) {
-          const double here = sum(l);
-          if (here > most) {
-            if (!best || best->label != l.label) next = most, second = best;
-            most = here, best = &l;
-          } else if (here > next && l.label != best->label) {
-            next = here, second = &l;
+          const double gain = sum(l);
+          if (gain > top) {
+            if (!best || best->label != l.label) next = top, second = best;
+            top = gain, best = &l;
+          } else if (gain > next && l.label != best->label) {
+            next = gain, second = &l;
           }
         }
-        const double both = most + std::min(0.0, next);
+        const double both = top + std::min(0.0, next);
         if (!best || !second || both <= highest) continue;
         highest = both;
         const double s = box.s[tilt.s < 0];
@@ -416,16 +417,16 @@ class AssociationFilter : public ReachFilter {
   bool several_reach(double level, double low, double high, float& tilt) {
     list();
     const double middle = (low + high) / 2;
-    double most = std::numeric_limits<double>::infinity(), least = -most;
+    double upper = std::numeric_limits<double>::infinity(), lower = -upper;
     for (const Literal& l : literals_) {
       const double sum = l.tp - needed(l, level, middle), lean = l.predicted - middle * l.total;
-      if (lean > 0) most = std::min(most, -sum / lean);
-      else if (lean < 0) least = std::max(least, -sum / lean);
+      if (lean > 0) upper = std::min(upper, -sum / lean);
+      else if (lean < 0) lower = std::max(lower, -sum / lean);
     }
     double m = 0;
-    if (std::isfinite(least) && std::isfinite(most)) m = (least + most) / 2;
-    else if (std::isfinite(least)) m = std::max(0.0, least + 1);
-    else if (std::isfinite(most)) m = std::min(0.0, most - 1);
+    if (std::isfinite(lower) && std::isfinite(upper)) m = (lower + upper) / 2;
+    else if (std::isfinite(lower)) m = std::max(0.0, lower + 1);
+    else if (std::isfinite(upper)) m = std::min(0.0, upper - 1);
     if (!(std::abs(m) < 1e6)) return true;
     tilt = static_cast<float>(m);
     for (const double x : {low, high}) {

@@ -3,31 +3,32 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/tally.hpp"
-#include "judge/example_heads.hpp"
+#include "core/popcount.hpp"
+#include "scoring/example_heads.hpp"
 
 namespace polyrule {
 
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
     : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
-      limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
-      sequences_(columns_, limits_), lists_(members_, state_, limits_, options.min_coverage, threads_),
+      limits_(limits), threads_(std::max(1, threads)),
+      condition_rows_(columns_, state_, options.label_conditions, limits_), sequences_(columns_, limits_),
+      lists_(condition_rows_, state_, limits_, options.min_coverage, threads_),
       pure_(limits_.pure_search != 0 && form_.kind == HeadKind::singles && peaks_at_purity(form_)
                 ? std::make_unique<PureSearch>(columns_, state_, sequences_, lists_, limits_, options.min_coverage,
                                                threads_)
                 : nullptr),
       numeric_(columns_, state_, sequences_, limits_, options.min_coverage, threads_, pure_ != nullptr),
       general_(columns_, state_, sequences_, limits_, options.min_coverage, options.label_conditions, threads_),
-      kept_(state_.labels * 2) {
+      rule_cache_(state_.labels * 2) {
   state_.refresh();
 }
 
-Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
+CommitResult Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
                        const StopThreshold& threshold, bool keep_covered) {
-  members_.begin_sets();
+  condition_rows_.begin_sets();
   return state_.commit(cover, head, form_.scope == Scope::full, form_.negative, threshold, keep_covered,
                        [&](std::size_t label, int value, std::size_t w, Word rows) {
-                         members_.set_label(label, value, w, rows);
+                         condition_rows_.set_label(label, value, w, rows);
                          if (pure_) pure_->set_label(label, w, rows);
                        });
 }
@@ -45,8 +46,8 @@ Form Engine::alone(Form form, bool one_literal) const {
 bool Engine::is_mean_of_singles() const {
   if (!rewards_silence(form_)) return false;
   for (std::size_t l = 0; l < state_.labels; ++l) {
-    const KindCounts kinds = state_.count_kinds(l, state_.working, state_.working_weight);
-    const Count unset = kinds[kPresent] + kinds[kAbsent];
+    const OutcomeCounts outcomes = state_.count_outcomes(l, state_.working, state_.working_weight);
+    const Count unset = outcomes[kPresent] + outcomes[kAbsent];
     if (unset != 0 && unset != state_.working_weight) return false;
   }
   return true;
@@ -96,9 +97,9 @@ std::vector<NodeLabel> Engine::root_labels(const LiteralChoice& literal, const F
 }
 
 Head Engine::solve(const Watch& watch, const Node& node, const Form& form) const {
-  std::vector<KindCounts> kinds;
-  for (const NodeLabel& label : node.labels) kinds.push_back(label.kinds);
-  return HeadJudge(node.labels, state_, form, Patience(&watch)).solve(kinds, node.cover);
+  std::vector<OutcomeCounts> outcomes;
+  for (const NodeLabel& label : node.labels) outcomes.push_back(label.outcomes);
+  return HeadJudge(node.labels, state_, form, TimeCheck(&watch)).solve(outcomes, node.cover);
 }
 
 Head Engine::solve_late(const Watch& watch, const Node& node, Form form) const {
@@ -126,14 +127,14 @@ void Engine::search(const Query& query, Shortlist& best) {
   bool ties_only = true;
   Count right = 0;  // true positives of a tie, at most
   std::erase_if(query.node.labels, [&](NodeLabel& label) {
-    Count most = 0;
+    Count max_tp = 0;
     for (int v = 0; v < 2; ++v) {
       const Wide bound = label.usable(v) ? gains.bound(label, v) : Wide(-1);
       label.allowed[v] = bound >= 0;
       ties_only = ties_only && bound <= 0;
-      if (bound >= 0) most = std::max(most, label.kinds[v]);
+      if (bound >= 0) max_tp = std::max(max_tp, label.outcomes[v]);
     }
-    right += most;
+    right += max_tp;
     return !label.any();
   });
   if (ties_only && right < best.least_tp()) return;
@@ -165,11 +166,11 @@ std::optional<Grown> Engine::grow_without_conditions(const Watch& watch, const F
   Node node = Node::root(state_, ++paths_);
   node.labels = std::move(labels);
   if (!ExampleHeads::applies(node)) throw NotCompiled{};
-  const Patience patience(&watch);
-  ExampleHeads::Found found = ExampleHeads(node, state_, form, patience).best();
-  if (found.more_right) throw NotCompiled{};
-  if (!found.head.any() || node.weight < options_.min_coverage) return std::nullopt;
-  return Grown{{}, std::move(found.head), std::move(node.cover)};
+  const TimeCheck time_check(&watch);
+  ExampleHeads::Found best = ExampleHeads(node, state_, form, time_check).best();
+  if (best.more_right) throw NotCompiled{};
+  if (!best.head.any() || node.weight < options_.min_coverage) return std::nullopt;
+  return Grown{{}, std::move(best.head), std::move(node.cover)};
 }
 
 std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
@@ -208,26 +209,26 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
 
 std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& form, Node& root,
                                              std::vector<Live>& level) {
-  struct Found {
+  struct Extension {
     Scored scored;
     std::size_t parent;
     Body body;
   };
   const std::size_t width = options_.beam_width;
   const bool greedy = width == 1;
-  std::vector<Found> found;
+  std::vector<Extension> extensions;
   // Each body once, as often as there is room in the beam.
   const auto choose = [&] {
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Found& a, const Found& b) { return beats(a.scored, b.scored); });
-    std::vector<Found> chosen;
-    for (Found& f : found) {
-      const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) {
+    std::stable_sort(extensions.begin(), extensions.end(),
+                     [](const Extension& a, const Extension& b) { return beats(a.scored, b.scored); });
+    std::vector<Extension> distinct;
+    for (Extension& f : extensions) {
+      const bool seen = std::any_of(distinct.begin(), distinct.end(), [&](const Extension& other) {
         return std::is_permutation(f.body.begin(), f.body.end(), other.body.begin(), other.body.end());
       });
-      if (!seen && chosen.size() < width) chosen.push_back(std::move(f));
+      if (!seen && distinct.size() < width) distinct.push_back(std::move(f));
     }
-    found = std::move(chosen);
+    extensions = std::move(distinct);
   };
   for (std::size_t parent = 0; parent < level.size(); ++parent) {
     Live& live = level[parent];
@@ -242,26 +243,27 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
     live.node.leading.clear();
     for (const HeadLiteral& literal : live.head.literals) live.node.leading.push_back(literal.label);
     // Values are never negative where the search needs a level to start from. A full beam is such a level.
-    Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
-                          : greedy              ? Shortlist(1, live.head.value, live.head.tp)
-                          : is_plain(form)      ? Shortlist(width, {0, 1}, 0)
-                                                : Shortlist(width);
+    Shortlist shortlist = extensions.size() == width
+                              ? Shortlist(width, extensions.back().scored.value, extensions.back().scored.tp)
+                          : greedy         ? Shortlist(1, live.head.value, live.head.tp)
+                          : is_plain(form) ? Shortlist(width, {0, 1}, 0)
+                                           : Shortlist(width);
     search({watch, live.node, form}, shortlist);
     if (!greedy) live.node.labels = std::move(labels);
     for (const Scored& scored : shortlist.entries()) {
       Body body = live.body;
-      body.push_back(columns_.shown(scored.condition, state_.working));
-      found.push_back({scored, parent, std::move(body)});
+      body.push_back(columns_.shown_condition(scored.condition, state_.working));
+      extensions.push_back({scored, parent, std::move(body)});
     }
     choose();
   }
   std::vector<Live> next;
-  for (Found& f : found) {
+  for (Extension& f : extensions) {
     const Live& live = level[f.parent];
     Bits cover = covered_by(f.scored.condition, live.node.cover, columns_, state_);
     Node node = Node::below(greedy ? live.node : root, std::move(cover), state_, numeric_.any());
     node.labels = live.node.labels;
-    for (NodeLabel& label : node.labels) label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
+    for (NodeLabel& label : node.labels) label.outcomes = state_.count_outcomes(label.label, node.cover, node.weight);
     Head head = watch.late ? solve_late(watch, node, form) : solve(watch, node, form);
     if (head.any()) next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
   }

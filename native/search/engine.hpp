@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
-#include "data/members.hpp"
+#include "data/condition_rows.hpp"
 #include "data/records.hpp"
-#include "judge/heads.hpp"
+#include "scoring/heads.hpp"
 #include "search/general.hpp"
 #include "search/lists.hpp"
 #include "search/numeric.hpp"
@@ -50,7 +50,7 @@ class Engine {
   // The best of the rules grown for each literal on its own.
   std::optional<Grown> grow_single(const Watch& watch);
   // Applies a rule to the training state.
-  Outcome commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
+  CommitResult commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
                  const StopThreshold& threshold, bool keep_covered);
 
  private:
@@ -102,14 +102,14 @@ class Engine {
   const GrowOptions options_;
   const Limits limits_;
   const int threads_;
-  Members members_;
+  ConditionRows condition_rows_;
   Sequences sequences_;
   ListSearch lists_;
   const std::unique_ptr<PureSearch> pure_;  // where it can be of use
   NumericSearch numeric_;
   GeneralSearch general_;
   std::uint64_t paths_ = 0;
-  std::vector<KeptRule> kept_;  // by literal, the rules of the last round of `grow_single`
+  std::vector<KeptRule> rule_cache_;  // by literal, the rules of the last round of `grow_single`
 };
 
 }  // namespace polyrule

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/node.hpp"
-#include "judge/form.hpp"
+#include "scoring/form.hpp"
 #include "search/sums.hpp"
 
 namespace polyrule {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "judge/ceilings.hpp"
+#include "scoring/monotone_bounds.hpp"
 #include "search/filter.hpp"
 
 namespace polyrule {
@@ -17,12 +17,12 @@ class FunctionFilter : public Filter {
  public:
   explicit FunctionFilter(const Judged& judged)
       : labels_(judged.labels), form_(judged.form), sums_(judged.sums), singles_(judged.form.kind == HeadKind::counted),
-        most_(judged.state.working_weight * static_cast<Count>(std::max<std::size_t>(1, judged.labels.size()))) {}
+        max_count_(judged.state.working_weight * static_cast<Count>(std::max<std::size_t>(1, judged.labels.size()))) {}
 
   void set_level(const Fraction& level) override { level_ = Valuer::from_order(static_cast<Count>(level.num)); }
 
   double judge(const Stretch& stretch) override {
-    form_.ceilings->begin(level_, most_);
+    form_.monotone_bounds->begin(level_, max_count_);
     collect(stretch);
     tp_ = Count(kNone);
     const std::size_t sizes = std::min(form_.max_head, tn_.size());
@@ -40,7 +40,8 @@ class FunctionFilter : public Filter {
       corners_.push_back({last.tp + right_[k], last.fp + literals_[k].fp, last.tn + tn_[k], last.fn + fn_[k]});
     }
     for (std::size_t k = 1; k <= sizes; ++k)
-      if (form_.ceilings->look(corners_[k]) != Ceilings::Answer::below && passes_by_worst(k, corners_[k])) return kAny;
+      if (form_.monotone_bounds->look(corners_[k]) != MonotoneBounds::Answer::below && passes_by_worst(k, corners_[k]))
+        return kAny;
     return double(tp_);
   }
 
@@ -50,7 +51,7 @@ class FunctionFilter : public Filter {
     for (const Counts& literal : literals_)
       best = {std::max(best.tp, literal.tp), std::min(best.fp, literal.fp), std::max(best.tn, literal.tn),
               std::min(best.fn, literal.fn)};
-    if (form_.ceilings->is_below(best)) return kNone;
+    if (form_.monotone_bounds->is_below(best)) return kNone;
     for (const Counts& literal : literals_)
       if (passes(literal)) return kAny;
     return double(tp_);
@@ -58,10 +59,10 @@ class FunctionFilter : public Filter {
 
   // Whether counts may be worth more than the level; those that are just worth it are noted.
   bool passes(const Counts& counts) {
-    const Ceilings::Answer answer = form_.ceilings->look(counts);
-    if (answer == Ceilings::Answer::tie)  // single literals that tie make one head
+    const MonotoneBounds::Answer answer = form_.monotone_bounds->look(counts);
+    if (answer == MonotoneBounds::Answer::tie)  // single literals that tie make one head
       tp_ = singles_ ? std::max<Count>(0, tp_) + counts.tp : std::max(tp_, counts.tp);
-    return answer == Ceilings::Answer::perhaps;
+    return answer == MonotoneBounds::Answer::perhaps;
   }
 
   // The same for any head of size k, literal by literal as the one with the most false positives.
@@ -94,11 +95,11 @@ class FunctionFilter : public Filter {
     fn_.clear();
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
-      const auto [least, most] = sums_.ends(stretch, e);
-      const Count tn = label.absent - least[3], fn = label.present - most[2];
-      const bool present = label.allowed[1] && most[0] > 0, absent = label.allowed[0] && most[1] > 0;
-      if (present) literals_.push_back({most[0], least[1], tn, fn});
-      if (absent) literals_.push_back({most[1], least[0], tn, fn});
+      const auto [low, high] = sums_.ends(stretch, e);
+      const Count tn = label.absent - low[3], fn = label.present - high[2];
+      const bool present = label.allowed[1] && high[0] > 0, absent = label.allowed[0] && high[1] > 0;
+      if (present) literals_.push_back({high[0], low[1], tn, fn});
+      if (absent) literals_.push_back({high[1], low[0], tn, fn});
       if (!present && !absent) continue;
       tn_.push_back(tn);
       fn_.push_back(fn);
@@ -109,7 +110,7 @@ class FunctionFilter : public Filter {
   const Form& form_;
   const Sums& sums_;
   const bool singles_;  // a head is worth as much as its best literal
-  const Count most_;
+  const Count max_count_;
   double level_ = 0;
   Count tp_ = 0;  // of a head that ties
   std::vector<Counts> literals_;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "judge/heads.hpp"
-#include "judge/shortlist.hpp"
+#include "scoring/heads.hpp"
+#include "scoring/shortlist.hpp"
 #include "search/filter.hpp"
 
 namespace polyrule {
@@ -17,11 +17,12 @@ namespace {
 class GeneralScan {
  public:
   GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
-              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
+              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist,
+              const TimeCheck& time_check)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
-        judge_(node.labels, state, form, patience), sums_(node, state, codes),
+        judge_(node.labels, state, form, time_check), sums_(node, state, codes),
         filter_(make_filter({node.labels, state, form, sums_})), min_coverage_(min_coverage),
-        shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size()),
+        shortlist_(std::move(shortlist)), stretch_(stretch), outcomes_(node.labels.size()),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     raise();
   }
@@ -59,7 +60,7 @@ class GeneralScan {
 
   // Judge the candidates that still wait for their values. Call at the end.
   void finish() {
-    if (!asked_.empty()) answer();
+    if (!waiting_.empty()) answer();
   }
 
  private:
@@ -108,14 +109,14 @@ class GeneralScan {
     if (total_ == 0) return;
     const std::size_t split = block_weight_ > 0 ? block_place(column) : SIZE_MAX;
     sums_.begin();
-    if (misses && column.lowest < (split == 0 ? column.block : value_of(column, 0)))
+    if (misses && column.min_value < (split == 0 ? column.block : value_of(column, 0)))
       left([&] { return Condition{Test::above, true, index_, 0}; });
-    lay_marks(split);
+    place_marks(split);
     const std::size_t last = marks_.size() - 1;
     for (std::size_t first = 0; first < last; first += kTogether)
       walk(column, first, std::min(first + kTogether, last), true, true);
     const double highest = split == size_ ? column.block : value_of(column, size_ - 1);
-    if (misses && column.highest > highest) {
+    if (misses && column.max_value > highest) {
       sums_.go_to(last, marks_[last].moved);
       joined([&] { return Condition{Test::at_most, false, index_, highest}; });
     }
@@ -133,7 +134,7 @@ class GeneralScan {
   }
 
   // Sums at places a few rows apart, with the block as a row of its own.
-  void lay_marks(std::size_t split) {
+  void place_marks(std::size_t split) {
     marks_.clear();
     sums_.clear_marks();
     const auto mark = [&](std::size_t place, bool is_block) {
@@ -208,14 +209,14 @@ class GeneralScan {
   void consider(Make&& make, Count weight, bool leaving) {
     if (weight < min_coverage_) return;
     ++judged_;
-    const Stretch body = sums_.here(leaving, weight);
+    const Stretch body = sums_.current(leaving, weight);
     if (filter_ && has_level_) {
       const double tp = filter_->judge(body);
       if (tp < double(shortlist_.least_tp()) || !shortlist_.admits_tie(tp, make())) return;
     }
     for (std::size_t e = 0; e < node_.labels.size(); ++e) {
       const auto [of, same] = sums_.ends(body, e);
-      kinds_[e] = {{of[1], of[0], of[3] - of[1], of[2] - of[0]}};
+      outcomes_[e] = {{of[1], of[0], of[3] - of[1], of[2] - of[0]}};
     }
     if (filter_) solve(make());
     else ask(make());
@@ -224,8 +225,8 @@ class GeneralScan {
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
   void ask(const Condition& condition) {
     if (!question_.has_room(node_.labels.size() * 2)) answer();
-    asked_.push_back({condition, question_.size()});
-    judge_.each_literal(kinds_, [&](const HeadLiteral& literal, const Counts& counts) {
+    waiting_.push_back({condition, question_.size()});
+    judge_.each_literal(outcomes_, [&](const HeadLiteral& literal, const Counts& counts) {
       question_.add(counts);
       literals_.push_back(literal);
     });
@@ -234,19 +235,19 @@ class GeneralScan {
   void answer() {
     const std::size_t end = question_.size();
     const double* values = form_.valuer->ask(question_).data();
-    for (std::size_t i = 0; i < asked_.size(); ++i) {
-      const std::size_t first = asked_[i].first, last = i + 1 < asked_.size() ? asked_[i + 1].first : end;
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+      const std::size_t first = waiting_[i].first, last = i + 1 < waiting_.size() ? waiting_[i + 1].first : end;
       double best = -std::numeric_limits<double>::infinity();
       for (std::size_t k = first; k < last; ++k) best = std::max(best, values[k]);
-      if (first == last || (has_level_ && best < least_)) continue;
+      if (first == last || (has_level_ && best < floor_)) continue;
       std::vector<HeadLiteral> tied;
       for (std::size_t k = first; k < last; ++k)
         if (values[k] == best) join(tied, literals_[k]);
       keep_most_right(tied, form_.max_head);
-      shortlist_.offer({{Valuer::in_order(best), 1}, total_tp(tied), asked_[i].condition});
+      shortlist_.offer({{Valuer::in_order(best), 1}, total_tp(tied), waiting_[i].condition});
       raise();
     }
-    asked_.clear();
+    waiting_.clear();
     literals_.clear();
   }
 
@@ -255,7 +256,7 @@ class GeneralScan {
     if (form_.kind == HeadKind::subset || form_.kind == HeadKind::example)
       cover = covered_by(condition, node_.cover, columns_, state_);
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
-    const Head head = judge_.solve(kinds_, cover, level);
+    const Head head = judge_.solve(outcomes_, cover, level);
     if (!head.any()) return;
     shortlist_.offer({head.value, head.tp, condition});
     raise();
@@ -267,7 +268,7 @@ class GeneralScan {
     if (has_level_ && compare(level, level_) == 0) return;
     has_level_ = true;
     level_ = level;
-    if (form_.valuer) least_ = Valuer::from_order(static_cast<Count>(level.num));
+    if (form_.valuer) floor_ = Valuer::from_order(static_cast<Count>(level.num));
     if (filter_) filter_->set_level(level);
   }
 
@@ -284,7 +285,7 @@ class GeneralScan {
   Shortlist shortlist_;
   bool has_level_ = false;
   Fraction level_;
-  double least_ = 0;  // the value of a function that must be reached
+  double floor_ = 0;  // the value of a function that must be reached
 
   std::uint32_t index_ = 0;
   const std::uint32_t* list_ = nullptr;
@@ -300,7 +301,7 @@ class GeneralScan {
   static constexpr std::size_t kTogether = 8;  // marks
   const std::size_t stretch_;
   std::vector<Mark> marks_;
-  std::vector<KindCounts> kinds_;  // of the body at hand, by label
+  std::vector<OutcomeCounts> outcomes_;  // of the body at hand, by label
 
   struct Waiting {
     Condition condition;
@@ -308,7 +309,7 @@ class GeneralScan {
   };
   static constexpr std::size_t kAskAtOnce = 16'384;
   Question question_;
-  std::vector<Waiting> asked_;
+  std::vector<Waiting> waiting_;
   std::vector<HeadLiteral> literals_;  // that are asked about
 };
 
@@ -335,7 +336,7 @@ bool GeneralSearch::search(const Query& query, Shortlist& best) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
       worker.reset(new GeneralScan(node, state_, columns_, sequences_, codes, form, min_coverage_, stretch, best,
-                                   Patience(&watch)));
+                                   TimeCheck(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);

@@ -2,8 +2,8 @@
 // and the candidates that pass get an exact head.
 #pragma once
 
-#include "search/lines.hpp"
 #include "search/searcher.hpp"
+#include "search/sorted_columns.hpp"
 
 namespace polyrule {
 

@@ -18,7 +18,7 @@ class HammingFilter : public Filter {
  public:
   explicit HammingFilter(const Judged& judged)
       : labels_(judged.labels), state_(judged.state), sums_(judged.sums), several_(judged.form.max_head > 1),
-        most_(labels_.size()), right_(labels_.size()) {}
+        max_right_(labels_.size()), right_(labels_.size()) {}
 
   void set_level(const Fraction& level) override {
     const Count unit = sums_.heads() ? sums_.heads()->unit() : 2;  // else twice a sum of weights is compared
@@ -40,7 +40,7 @@ class HammingFilter : public Filter {
     for (std::size_t h = 0; h < lanes.heads().size(); ++h) {
       if (reached_[h] < level_) continue;
       const HeadLanes::Head& head = lanes.heads()[h];
-      const auto right = [&](std::uint32_t literal) { return sums_.ends(stretch, literal / 2).most[1 - literal % 2]; };
+      const auto right = [&](std::uint32_t literal) { return sums_.ends(stretch, literal / 2).high[1 - literal % 2]; };
       // a literal without a true positive is in no head
       if (std::any_of(head.begin(), head.end(), [&](std::uint32_t literal) { return right(literal) <= 0; })) continue;
       if (reached_[h] > level_ || !is_whole_) return kAny;
@@ -48,8 +48,8 @@ class HammingFilter : public Filter {
       for (const std::uint32_t literal : head) {
         sum += right(literal);
         // a larger head ties only if all its parts do
-        Count& most = right_[literal / 2];
-        if (lanes.speaks_for_larger(head)) most = std::max(most, right(literal));
+        Count& tp_bound = right_[literal / 2];
+        if (lanes.speaks_for_larger(head)) tp_bound = std::max(tp_bound, right(literal));
       }
       tp = std::max({tp, sum, std::accumulate(right_.begin(), right_.end(), Count{0})});
     }
@@ -60,32 +60,32 @@ class HammingFilter : public Filter {
     Count best = kNever, second = kNever, tp = Count(kNone);  // of TP + set + TN, by label; of a tie
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
-      const auto [least, most] = sums_.ends(stretch, e);
-      const Count tn = label.absent - least[3];
-      most_[e] = kNever;
+      const auto [low, high] = sums_.ends(stretch, e);
+      const Count tn = label.absent - low[3];
+      max_right_[e] = kNever;
       right_[e] = 0;
       const auto look = [&](Count right, Count alone, Count together) {
         if (right <= 0) return false;
         if (2 * alone == level_ && is_whole_) tp = std::max(tp, right);
         else if (2 * alone >= level_) return true;
-        most_[e] = std::max(most_[e], together);
+        max_right_[e] = std::max(max_right_[e], together);
         right_[e] = std::max(right_[e], right);
         return false;
       };
-      const Count set = (most[2] - most[0]) - (least[2] - least[0]);
-      if (label.allowed[1] && look(most[0], most[0] + tn, stretch.weight + tn - least[1] + (most[2] - least[2])))
+      const Count set = (high[2] - high[0]) - (low[2] - low[0]);
+      if (label.allowed[1] && look(high[0], high[0] + tn, stretch.weight + tn - low[1] + (high[2] - low[2])))
         return kAny;
-      if (label.allowed[0] && look(most[1], least[1] + tn, stretch.weight + tn - least[0] + set)) return kAny;
-      if (most_[e] > best) second = best, best = most_[e];
-      else if (most_[e] > second) second = most_[e];
+      if (label.allowed[0] && look(high[1], low[1] + tn, stretch.weight + tn - low[0] + set)) return kAny;
+      if (max_right_[e] > best) second = best, best = max_right_[e];
+      else if (max_right_[e] > second) second = max_right_[e];
     }
     if (several_ && second > kNever && best + second >= level_) {
       if (best + second > level_ || !is_whole_) return kAny;
       // the best label with one that is second, or, if they are the same, any of these
       Count first = 0, other = 0, sum = 0;
       for (std::size_t e = 0; e < labels_.size(); ++e) {
-        if (most_[e] == best) first = std::max(first, right_[e]), sum += right_[e];
-        else if (most_[e] == second) other = std::max(other, right_[e]);
+        if (max_right_[e] == best) first = std::max(first, right_[e]), sum += right_[e];
+        else if (max_right_[e] == second) other = std::max(other, right_[e]);
       }
       if (best != second) sum = first + other;
       tp = std::max(tp, sum);
@@ -100,8 +100,8 @@ class HammingFilter : public Filter {
   const bool several_;
   Count level_ = kNever;
   bool is_whole_ = false;
-  std::vector<Count> most_, right_;    // by label
-  std::vector<std::int32_t> reached_;  // by head
+  std::vector<Count> max_right_, right_;  // by label
+  std::vector<std::int32_t> reached_;     // by head
 };
 
 }  // namespace

@@ -30,9 +30,9 @@ std::int32_t reach_all(const std::uint32_t* from, const std::uint32_t* to, const
   for (std::size_t l = 0; l < n; l += kVector) {
     const Vector rise = load<Vector>(to + n + l) - load<Vector>(from + n + l);
     const Vector rest = all ? load<Vector>(all + l) - load<Vector>(to + l) : load<Vector>(from + l);
-    const Vector most = load<Vector>(nothing + l) + rest + rise;
-    store(out + l, most);
-    top = larger(top, most);
+    const Vector bound = load<Vector>(nothing + l) + rest + rise;
+    store(out + l, bound);
+    top = larger(top, bound);
   }
   std::int32_t largest = -1;
   for (std::size_t l = 0; l < kVector; ++l) largest = std::max<std::int32_t>(largest, top[l]);
@@ -51,33 +51,33 @@ std::unique_ptr<const HeadLanes> HeadLanes::of(const Node& node, const State& st
   lanes->pattern_of_.resize(node.slots);
   std::map<std::vector<int>, std::uint32_t> patterns;
   std::vector<Count> weights;  // by pattern
-  std::vector<int> kinds(node.labels.size());
+  std::vector<int> outcomes(node.labels.size());
   for_each_bit(state.working, [&](std::size_t row) {
-    for (std::size_t e = 0; e < kinds.size(); ++e) kinds[e] = state.kind(node.labels[e].label, row);
+    for (std::size_t e = 0; e < outcomes.size(); ++e) outcomes[e] = state.outcome(node.labels[e].label, row);
     const std::uint32_t pattern =
-        patterns.try_emplace(kinds, static_cast<std::uint32_t>(patterns.size())).first->second;
+        patterns.try_emplace(outcomes, static_cast<std::uint32_t>(patterns.size())).first->second;
     weights.resize(patterns.size(), 0);
     weights[pattern] += state.weights[row];
     if (node.cover.test(row)) lanes->pattern_of_[node.slot(static_cast<Row>(row))] = pattern;
   });
   lanes->gains_.resize(patterns.size() * n, 0);
-  for (const auto& [kinds, pattern] : patterns)
+  for (const auto& [outcomes, pattern] : patterns)
     for (std::size_t h = 0; h < lanes->heads_.size(); ++h) {
-      const std::int32_t outside = lanes->worth(lanes->heads_[h], kinds, false);
+      const std::int32_t outside = lanes->value_of(lanes->heads_[h], outcomes, false);
       lanes->nothing_[h] += outside * static_cast<std::int32_t>(weights[pattern]);
-      lanes->gains_[pattern * n + h] = lanes->worth(lanes->heads_[h], kinds, true) - outside;
+      lanes->gains_[pattern * n + h] = lanes->value_of(lanes->heads_[h], outcomes, true) - outside;
     }
   return lanes;
 }
 
 // Size by size, as long as there is room. False if that is not enough to tell anything of all heads.
-bool HeadLanes::list_heads(const Node& node, std::size_t most) {
+bool HeadLanes::list_heads(const Node& node, std::size_t max_size) {
   std::vector<std::uint32_t> literals;
   for (std::uint32_t e = 0; e < node.labels.size(); ++e)
     for (std::uint32_t v = 0; v < 2; ++v)
       if (node.labels[e].usable(int(v))) literals.push_back(2 * e + v);
   std::vector<Head> last = {{}};
-  for (std::size_t size = 1; size <= most && !last.empty(); ++size) {
+  for (std::size_t size = 1; size <= max_size && !last.empty(); ++size) {
     std::vector<Head> next;
     for (const Head& head : last)
       for (const std::uint32_t literal : literals) {
@@ -95,14 +95,14 @@ bool HeadLanes::list_heads(const Node& node, std::size_t most) {
   return true;
 }
 
-// What an example is worth to a head, in units; `kinds`: those of its labels.
-std::int32_t HeadLanes::worth(const Head& head, const std::vector<int>& kinds, bool covered) const {
+// What an example is worth to a head, in units; `outcomes`: those of its labels.
+std::int32_t HeadLanes::value_of(const Head& head, const std::vector<int>& outcomes, bool covered) const {
   Count right = 0, counted = 0;
   for (const std::uint32_t literal : head) {
-    const int kind = kinds[literal / 2];
-    if (covered && kind >= kAbsentSet) continue;
+    const int outcome = outcomes[literal / 2];
+    if (covered && outcome >= kAbsentSet) continue;
     ++counted;
-    right += covered ? is_right(kind, int(literal % 2)) : kind == kAbsent || kind == kAbsentSet;
+    right += covered ? is_right(outcome, int(literal % 2)) : outcome == kAbsent || outcome == kAbsentSet;
   }
   if (counted == 0) return speaks_for_larger(head) ? static_cast<std::int32_t>(unit_) : 0;
   return static_cast<std::int32_t>(unit_ / counted * right);

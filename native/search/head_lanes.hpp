@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "data/node.hpp"
-#include "judge/form.hpp"
+#include "scoring/form.hpp"
 
 namespace polyrule {
 
@@ -39,8 +39,8 @@ class HeadLanes {
 
  private:
   HeadLanes() = default;
-  bool list_heads(const Node& node, std::size_t most);
-  std::int32_t worth(const Head& head, const std::vector<int>& kinds, bool covered) const;
+  bool list_heads(const Node& node, std::size_t max_size);
+  std::int32_t value_of(const Head& head, const std::vector<int>& outcomes, bool covered) const;
 
   Count unit_ = 1;
   std::size_t parts_ = 0;  // the size of heads that speak for larger ones; 0: there are no others

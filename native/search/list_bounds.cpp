@@ -12,13 +12,13 @@ using Lane = ListLane;
 constexpr std::size_t kBlock = 64;  // conditions that are looked at together
 
 // How many of the rows without the label are unset: as counted, or as many or as few as there can be.
-enum class Unset { counted, most, fewest };
+enum class Unset { counted, maximum, minimum };
 
 // Plain loops: the compiler turns them into vectors of every clone's own width.
 template <Unset unset, bool both, class Counter>
 POLYRULE_INLINE std::size_t bound_all(const LiteralLanes& lanes, const Counter* sizes, const Counter* present,
                                       const Counter* present_set, const Counter* absent, std::size_t counters,
-                                      std::uint32_t* found, Lane& below) {
+                                      std::uint32_t* passing, Lane& below) {
   const LiteralLanes all = lanes;
   Lane highest = below;
   std::size_t count = 0;
@@ -26,14 +26,14 @@ POLYRULE_INLINE std::size_t bound_all(const LiteralLanes& lanes, const Counter* 
     Lane bounds[kBlock], top = kNever;
     for (std::size_t i = 0; i < kBlock; ++i) {
       const Lane size = Lane(sizes[k + i]), with = Lane(present[k + i]), with_set = Lane(present_set[k + i]);
-      const Lane others = size - with - with_set;
-      const Lane open = unset == Unset::counted ? Lane(absent[k + i])
-                        : unset == Unset::most  ? std::min(others, all.all_absent)
-                                                : std::max(others - all.all_absent_set, Lane{0});
+      const Lane absent_rows = size - with - with_set;
+      const Lane open = unset == Unset::counted   ? Lane(absent[k + i])
+                        : unset == Unset::maximum ? std::min(absent_rows, all.all_absent)
+                                                  : std::max(absent_rows - all.all_absent_set, Lane{0});
       const auto sum = [&](const LiteralWeights& w) POLYRULE_ALWAYS {
-        return w.empty + w.present * with + w.present_set * with_set + w.absent_set * others + w.absent * open;
+        return w.empty + w.present * with + w.present_set * with_set + w.absent_set * absent_rows + w.absent * open;
       };
-      const Lane bound = both ? std::min(sum(all.covered), sum(all.left_out)) : sum(all.covered);
+      const Lane bound = both ? std::min(sum(all.covered), sum(all.excluded)) : sum(all.covered);
       bounds[i] = size > 0 ? bound : kNever;
       top = std::max(top, bounds[i]);
     }
@@ -42,7 +42,7 @@ POLYRULE_INLINE std::size_t bound_all(const LiteralLanes& lanes, const Counter* 
       continue;
     }
     for (std::size_t i = 0; i < kBlock; ++i) {
-      found[count] = static_cast<std::uint32_t>(k + i);
+      passing[count] = static_cast<std::uint32_t>(k + i);
       count += bounds[i] >= 0;
       highest = std::max(highest, bounds[i] >= 0 ? kNever : bounds[i]);
     }
@@ -54,12 +54,12 @@ POLYRULE_INLINE std::size_t bound_all(const LiteralLanes& lanes, const Counter* 
 template <bool both, class Counter>
 POLYRULE_INLINE std::size_t bound_as_known(const LiteralLanes& lanes, const Counter* sizes, const Counter* present,
                                            const Counter* present_set, const Counter* absent, std::size_t counters,
-                                           std::uint32_t* found, Lane& below) {
+                                           std::uint32_t* passing, Lane& below) {
   if (absent)
-    return bound_all<Unset::counted, both>(lanes, sizes, present, present_set, absent, counters, found, below);
+    return bound_all<Unset::counted, both>(lanes, sizes, present, present_set, absent, counters, passing, below);
   if (lanes.covered.absent > 0)
-    return bound_all<Unset::most, both>(lanes, sizes, present, present_set, absent, counters, found, below);
-  return bound_all<Unset::fewest, both>(lanes, sizes, present, present_set, absent, counters, found, below);
+    return bound_all<Unset::maximum, both>(lanes, sizes, present, present_set, absent, counters, passing, below);
+  return bound_all<Unset::minimum, both>(lanes, sizes, present, present_set, absent, counters, passing, below);
 }
 
 template <class Counter>
@@ -77,17 +77,17 @@ POLYRULE_INLINE void add_pure_as(const Counter* present, const Counter* absent, 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint16_t* sizes, const std::uint16_t* present,
                              const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
-                             std::uint32_t* found, ListLane& below) {
-  if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, found, below);
-  return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, found, below);
+                             std::uint32_t* passing, ListLane& below) {
+  if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, passing, below);
+  return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, passing, below);
 }
 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint32_t* sizes, const std::uint32_t* present,
                              const std::uint32_t* present_set, const std::uint32_t* absent, std::size_t counters,
-                             std::uint32_t* found, ListLane& below) {
-  if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, found, below);
-  return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, found, below);
+                             std::uint32_t* passing, ListLane& below) {
+  if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, passing, below);
+  return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, passing, below);
 }
 
 POLYRULE_VECTOR_CLONES

@@ -1,4 +1,4 @@
-// The search among conditions that are whole lists of rows (data/members.hpp), one label after the other.
+// The search among conditions that are whole lists of rows (data/condition_rows.hpp), one label after the other.
 //
 // A label's positive rows are mostly few. Counting them for every condition at once, with the known sizes of the
 // conditions, gives every condition an upper bound on G (judge/literals.hpp): how many of the other rows are unset lies
@@ -11,10 +11,10 @@
 
 #include "core/arrays.hpp"
 #include "core/parallel.hpp"
-#include "data/members.hpp"
+#include "data/condition_rows.hpp"
 #include "data/records.hpp"
+#include "search/cache.hpp"
 #include "search/label_counts.hpp"
-#include "search/memory.hpp"
 #include "search/searcher.hpp"
 
 namespace polyrule {
@@ -24,7 +24,7 @@ namespace polyrule {
 template <class Counter>
 class Sizes {
  public:
-  void follow(const Members& members, const Node& node, Count least, bool in_classes);
+  void follow(const ConditionRows& condition_rows, const Node& node, Count min_weight, bool in_classes);
   const Counter* get() const { return usable_.get(); }
   const Counter* all() const { return all_.get(); }  // also those that are not usable
 
@@ -39,7 +39,8 @@ struct ListRoom;
 
 class ListSearch : public Searcher {
  public:
-  ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage, int threads);
+  ListSearch(const ConditionRows& condition_rows, const State& state, const Limits& limits, Count min_coverage,
+             int threads);
 
   void begin_rule(const Form& form) override { bounds_.begin_rule(form); }
   bool search(const Query& query, Shortlist& best) override;
@@ -55,8 +56,8 @@ class ListSearch : public Searcher {
     Sizes<Counter> sizes;
     LabelCounts<Counter> counts;
     std::vector<std::shared_ptr<ListRoom<Counter>>> rooms;  // by thread
-    Store(const Members& members, const State& state, bool in_classes)
-        : in_classes(in_classes), counts(members, state, in_classes) {}
+    Store(const ConditionRows& condition_rows, const State& state, bool in_classes)
+        : in_classes(in_classes), counts(condition_rows, state, in_classes) {}
   };
 
   template <class Counter>
@@ -72,7 +73,7 @@ class ListSearch : public Searcher {
   LabelCounts<Counter>* kept_counts(Store<Counter>& store) const;  // null if counts of the empty body are not
   bool is_short() const { return state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX; }
 
-  const Members& members_;
+  const ConditionRows& condition_rows_;
   const State& state_;
   const Limits& limits_;
   const Count min_coverage_;

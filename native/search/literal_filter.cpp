@@ -20,14 +20,14 @@ class LiteralFilter : public ReachFilter {
   }
 
   double decide(bool, bool stretch) override {
-    const double least = lowered_ - rounding() * std::max(1.0, std::abs(lowered_));
+    const double min_value = lowered_ - rounding() * std::max(1.0, std::abs(lowered_));
     for (std::size_t e = 0; e < labels_.size(); ++e)
       for (int v = 0; v < 2; ++v) {
         const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
         const double tp = of(Reach::kTp), fp = of(Reach::kFp), tn = of(Reach::kTn), fn = of(Reach::kFn);
         if (!labels_[e].allowed[v] || tp <= 0) continue;
         const double value = stretch ? most_of(tp, fp, tn, fn, e, v) : formula_estimate(form_, tp, fp, tn, fn);
-        if (value >= least) return kAny;
+        if (value >= min_value) return kAny;
       }
     return kNone;
   }
@@ -39,9 +39,9 @@ class LiteralFilter : public ReachFilter {
     if (form_.formula == Formula::wracc) return excess;
     if (form_.formula == Formula::klosgen || form_.formula == Formula::added_value) {
       const double covered = std::max(1e-300, double(reach_.least_covered(e)) / double(state_.working_weight));
-      const double most = std::min(1.0, reach_.most_covered(e) / total), precision = tp / (tp + fp);
+      const double share = std::min(1.0, reach_.most_covered(e) / total), precision = tp / (tp + fp);
       if (form_.formula == Formula::added_value) return std::min(excess / covered, precision);
-      return std::min(excess * excess / covered, precision * precision * most);
+      return std::min(excess * excess / covered, precision * precision * share);
     }
     if (form_.formula == Formula::lift)  // in doubles: a quotient of singles is rounded too far
       return tp / (tp + fp) * double(reach_.most_total(e)) / double(reach_.least_positives(v, e));

@@ -23,8 +23,8 @@ using Some = Lanes<float, kLabels>;
 // By lane, what the labels gain at most, and how much faster that grows than `factors`.
 POLYRULE_VECTOR_CLONES
 void sum_lanes(const float* reach, const float* barred, std::size_t n, double level, const double* least_lanes,
-               const double* factors, double* sums, double* slopes) {
-  const Vector least = load<Vector>(least_lanes), factor = load<Vector>(factors), zero{};
+               const double* factors, double* sums, double* derivatives) {
+  const Vector priors = load<Vector>(least_lanes), factor = load<Vector>(factors), zero{};
   Vector sum{}, slope{};
   for (std::size_t e = 0; e < n; ++e) {
     const double total = double(reach[8 * n + e]);
@@ -33,29 +33,29 @@ void sum_lanes(const float* reach, const float* barred, std::size_t n, double le
       const float* at = reach + v * 4 * n + e;
       if (!(at[0] > 0) || barred[v * n + e] > 0) continue;
       const double gain = double(at[0]) - level * (double(at[0]) + double(at[n]));
-      const Vector lean = fill<Vector>(double(reach[(9 + v) * n + e])) - least * total, here = factor * lean + gain;
-      lean_of_best = select(here > best, lean, lean_of_best);
-      best = larger(here, best);
+      const Vector lean = fill<Vector>(double(reach[(9 + v) * n + e])) - priors * total, bound = factor * lean + gain;
+      lean_of_best = select(bound > best, lean, lean_of_best);
+      best = larger(bound, best);
     }
     sum += best;
     slope += lean_of_best;
   }
   store(sums, sum);
-  store(slopes, slope);
+  store(derivatives, slope);
 }
 
 // By lane of labels, the largest share of positives, TP + FN, among the counts of a literal.
 POLYRULE_VECTOR_CLONES
 void share_all(const float* reach, std::size_t n, const float* barred, float* out) {
-  Some most{};
+  Some max_share{};
   const Some one = fill<Some>(1.0f);
   for (std::size_t e = 0; e < n; e += kLabels) {
     const Some total = larger(load<Some>(reach + 8 * n + e), one);
     const Some present = load<Some>(reach + 9 * n + e) - load<Some>(barred + e),
                absent = load<Some>(reach + 10 * n + e) - load<Some>(barred + n + e);
-    most = larger(most, larger(present, absent) / total);
+    max_share = larger(max_share, larger(present, absent) / total);
   }
-  store(out, most);
+  store(out, max_share);
 }
 
 class MEstimateFilter : public ReachFilter {
@@ -73,28 +73,29 @@ class MEstimateFilter : public ReachFilter {
     alignas(64) float shares[kLabels];
     share_all(reach_.numbers.data(), reach_.stride, barred_.data(), shares);
     const double m = double(form_.m_num) / double(form_.m_den), h[] = {0, 1 - level_, -level_, 0, 0};
-    const double most = double(std::min(1.0f, *std::max_element(shares, shares + kLabels))) * (1 + 1e-6);
-    if (!gains_reach(m * (most - level_), h, true)) return kNone;
-    return rounding() > 0 || any_interval_reaches(m, level_, most, leaving) ? kAny : kNone;
+    const double max_share = double(std::min(1.0f, *std::max_element(shares, shares + kLabels))) * (1 + 1e-6);
+    if (!gains_reach(m * (max_share - level_), h, true)) return kNone;
+    return rounding() > 0 || any_interval_reaches(m, level_, max_share, leaving) ? kAny : kNone;
   }
 
-  // Whether some head may reach the level with no share above `most`. `side`: of the boundary, whose bodies are alike.
-  bool any_interval_reaches(double m, double level, double most, bool side) {
+  // Whether some head may reach the level with no share above `max_share`. `side`: of the boundary, whose bodies are
+  // alike.
+  bool any_interval_reaches(double m, double level, double max_share, bool side) {
     constexpr int kTurns = 6;
     std::array<double, kLanes>& factors = factors_[side];
-    alignas(64) double least[kLanes], sums[kLanes], slopes[kLanes];
-    for (std::size_t k = 0; k < kLanes; ++k) least[k] = most * double(k) / kLanes;
+    alignas(64) double priors[kLanes], sums[kLanes], derivatives[kLanes];
+    for (std::size_t k = 0; k < kLanes; ++k) priors[k] = max_share * double(k) / kLanes;
     for (int turn = 0; turn < kTurns; ++turn) {
-      sum_lanes(reach_.numbers.data(), barred_.data(), reach_.stride, level, least, factors.data(), sums, slopes);
+      sum_lanes(reach_.numbers.data(), barred_.data(), reach_.stride, level, priors, factors.data(), sums, derivatives);
       bool any = false;
       for (std::size_t k = 0; k < kLanes; ++k) {
-        const double bound = sums[k] + m * (most * double(k + 1) / kLanes - level);
+        const double bound = sums[k] + m * (max_share * double(k + 1) / kLanes - level);
         if (bound < -1e-9 * (sums[k] + m + 1)) continue;
         any = true;
         // The bound is convex in the factor: go to where it would be 0 if the same literals gained, and a little
         // further.
-        const double next = std::max(0.0, factors[k] - (bound * 1.01 + 1e-3 * m) / slopes[k]);
-        if (slopes[k] == 0 || next == factors[k] || !(next < 1e6)) return true;
+        const double next = std::max(0.0, factors[k] - (bound * 1.01 + 1e-3 * m) / derivatives[k]);
+        if (derivatives[k] == 0 || next == factors[k] || !(next < 1e6)) return true;
         factors[k] = next;
       }
       if (!any) return false;

@@ -7,15 +7,15 @@ namespace polyrule {
 namespace {
 
 // Shows all candidates of a column to a sweep.
-template <class CanTie, class Found>
-void sweep_column(Lines& lines, Sweep& sweep, const Node& node, std::size_t column, CanTie&& can_tie, Found&& found) {
+template <class CanTie, class Report>
+void sweep_column(Lines& lines, Sweep& sweep, const Node& node, std::size_t column, CanTie&& can_tie, Report&& report) {
   double top = -std::numeric_limits<double>::infinity();
   lines.show(
       column,
       [&](const Line& line, auto&& make) {
         sweep.judge(line, can_tie,
                     [&](bool leaves, std::size_t where, Count weight, const std::vector<Passing>& passing) {
-                      found(weight, passing, [&] { return make(leaves, where); });
+                      report(weight, passing, [&] { return make(leaves, where); });
                     });
         top = std::max(top, sweep.top());
       },
@@ -23,7 +23,7 @@ void sweep_column(Lines& lines, Sweep& sweep, const Node& node, std::size_t colu
         sweep.judge_bins(
             binned, missing, can_tie,
             [&](bool leaves, std::size_t where, Count weight, const std::vector<Passing>& passing) {
-              found(weight, passing, [&] { return make(leaves, sweep.binned()[where - 1]); });
+              report(weight, passing, [&] { return make(leaves, sweep.binned()[where - 1]); });
             },
             [&](std::vector<std::uint32_t>& slots) { sort_slots(binned, node, slots); });
         top = std::max(top, sweep.top());
@@ -54,7 +54,7 @@ bool NumericSearch::search(const Query& query, Shortlist& best) {
   const auto& [watch, node, form] = query;
   const bool is_pure = after_pure_ && peaks_at_purity(form);
   if (!any() || (is_pure && compare(best.level(), {1, 1}) == 0)) return false;
-  const bool keeps = node.is_root() && !is_pure && best.size() == 1;  // what is found is kept for the next rules
+  const bool keeps = node.is_root() && !is_pure && best.size() == 1;  // the best values are kept for the next rules
   if (keeps && state_.labels >= limits_.first_labels) search_first(watch, node, form, best);
   else search_in_parts(watch, node, form, best);
   if (node.is_root()) bounds_.keep_root();
@@ -86,7 +86,7 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
     Sweep sweep;
     Shortlist best;
     Fraction level;
-    std::vector<Fraction> own;
+    std::vector<Fraction> best_values;
   };
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
   std::mutex guard;
@@ -100,7 +100,7 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
                               best,
                               best.level(),
                               {}});
-      if (part) worker->own.assign(literals.size(), Fraction{-1, 0});
+      if (part) worker->best_values.assign(literals.size(), Fraction{-1, 0});
       worker->sweep.set_level(worker->level);
     }
     if (threads > 1) {
@@ -119,10 +119,10 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
           if (part) part->columns[column] = 1;
           BestLiterals met;
           for (const Passing& p : passing) {
-            const Fraction here = literal_value(form, p.counts);
-            if (part && (worker->own[p.literal].den == 0 || compare(here, worker->own[p.literal]) > 0))
-              worker->own[p.literal] = here;
-            met.meet(here, p.counts.tp, literals[p.literal].label.label);
+            const Fraction value = literal_value(form, p.counts);
+            if (part && (worker->best_values[p.literal].den == 0 || compare(value, worker->best_values[p.literal]) > 0))
+              worker->best_values[p.literal] = value;
+            met.meet(value, p.counts.tp, literals[p.literal].label.label);
           }
           if (!worker->best.admits(met.value, met.tp)) return;
           const Fraction before = worker->best.level();
@@ -138,11 +138,12 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
   for (const auto& worker : workers)
     if (worker) best.merge(worker->best);
   for (std::size_t i = 0; part && i < literals.size(); ++i) {
-    Fraction most{-1, 0};
+    Fraction best_value{-1, 0};
     for (const auto& worker : workers)
-      if (worker && worker->own[i].den != 0 && (most.den == 0 || compare(worker->own[i], most) > 0))
-        most = worker->own[i];
-    if (most.den != 0) part->reached.push_back({literals[i], most});
+      if (worker && worker->best_values[i].den != 0 &&
+          (best_value.den == 0 || compare(worker->best_values[i], best_value) > 0))
+        best_value = worker->best_values[i];
+    if (best_value.den != 0) part->reached.push_back({literals[i], best_value});
   }
   if (within) return;
   // What the workers have seen of every literal bounds it in the nodes below.
@@ -159,14 +160,14 @@ void NumericSearch::search_winners(const Watch& watch, const Node& node, const s
                                    const Form& form, const Fraction& level, const std::vector<char>& within,
                                    Shortlist& best) {
   if (winners.empty()) return;
-  Shortlist found = best;
-  found.raise(level);
-  search_part(watch, node, winners, form, found, nullptr, &within);
-  best.merge(found);
+  Shortlist candidates = best;
+  candidates.raise(level);
+  search_part(watch, node, winners, form, candidates, nullptr, &within);
+  best.merge(candidates);
 }
 
 void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const Form& form, Shortlist& best) {
-  const std::size_t most = most_literals(node);
+  const std::size_t max_literals = most_literals(node);
   Shortlist scout = best;  // true positives of one part say nothing, so ties with the level all count
   scout.forget_ties();
   Part seen{{}, std::vector<char>(columns_.size(), 0)};
@@ -181,7 +182,7 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
     const std::size_t alone = leads ? node.leading.size() : rest.size();
     std::vector<NodeLabel> part;
     for (std::size_t i = 0; i < std::min(alone, rest.size()); ++i) {
-      if (!part.empty() && literals_of(part).size() + 2 > most) break;
+      if (!part.empty() && literals_of(part).size() + 2 > max_literals) break;
       part.push_back(rest[i]);
     }
     const std::vector<Literal> literals = literals_of(part);
@@ -198,35 +199,35 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
 // Searches some literals, each up to its best value.
 void NumericSearch::find_first(const Watch& watch, const Node& root, const Form& form,
                                const std::vector<Literal>& literals) {
-  struct Found {
+  struct FirstBest {
     Fraction best;
     bool reached = false, rose = false;
     std::vector<std::uint32_t> columns;
     std::optional<Condition> witness;
   };
-  std::vector<Found> start;
+  std::vector<FirstBest> start;
   for (const auto& [label, value] : literals) {
-    Found found{literal_value(form, literal_counts(label, label.kinds, value)),
-                false,
-                false,
-                {},
-                first_.at(label.label, value).witness};
+    FirstBest literal_best{literal_value(form, literal_counts(label, label.outcomes, value)),
+                           false,
+                           false,
+                           {},
+                           first_.at(label.label, value).witness};
     // With missing values, a threshold may have lost the rows on its other side.
-    if (found.witness && columns_[found.witness->index].missing.empty()) {
-      const Bits cover = columns_.covered(*found.witness, root.cover);
+    if (literal_best.witness && columns_[literal_best.witness->index].missing.empty()) {
+      const Bits cover = columns_.covered(*literal_best.witness, root.cover);
       const Count weight = state_.weigh(cover.data());
-      const KindCounts kinds = state_.count_kinds(label.label, cover, weight);
-      const Fraction now = literal_value(form, literal_counts(label, kinds, value));
-      if (weight > 0 && weight < root.weight && weight >= min_coverage_ && kinds[value] > 0 &&
-          compare(now, found.best) > 0)
-        found.best = now;
+      const OutcomeCounts outcomes = state_.count_outcomes(label.label, cover, weight);
+      const Fraction now = literal_value(form, literal_counts(label, outcomes, value));
+      if (weight > 0 && weight < root.weight && weight >= min_coverage_ && outcomes[value] > 0 &&
+          compare(now, literal_best.best) > 0)
+        literal_best.best = now;
     }
-    start.push_back(std::move(found));
+    start.push_back(std::move(literal_best));
   }
   struct Worker {
     Lines lines;
     Sweep sweep;
-    std::vector<Found> found;
+    std::vector<FirstBest> firsts;
   };
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
   over_columns(watch, root, literals.size(), [&](int w, int, std::size_t column) {
@@ -242,26 +243,27 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
           if (weight < min_coverage_) return;
           for (const Passing& p : passing) {
-            Found& found = worker->found[p.literal];
+            FirstBest& literal_best = worker->firsts[p.literal];
             const Fraction value = literal_value(form, p.counts);
-            const int order = compare(value, found.best);
+            const int order = compare(value, literal_best.best);
             if (order < 0) continue;
             if (order > 0) {
-              found.best = value;
-              found.rose = true;
+              literal_best.best = value;
+              literal_best.rose = true;
               worker->sweep.lift(p.literal, value);
-              found.columns.clear();
-              found.witness = condition();
+              literal_best.columns.clear();
+              literal_best.witness = condition();
             }
-            found.reached = true;
-            if (found.columns.empty() || found.columns.back() != number) found.columns.push_back(number);
+            literal_best.reached = true;
+            if (literal_best.columns.empty() || literal_best.columns.back() != number)
+              literal_best.columns.push_back(number);
           }
         });
     promise_[column] = worker->sweep.top();
     for (std::size_t i = 0; i < literals.size(); ++i) {
-      Found& found = worker->found[i];
-      if (found.rose) worker->sweep.set_level(i, found.best);
-      found.rose = false;
+      FirstBest& literal_best = worker->firsts[i];
+      if (literal_best.rose) worker->sweep.set_level(i, literal_best.best);
+      literal_best.rose = false;
     }
   });
   for (std::size_t i = 0; i < literals.size(); ++i) {
@@ -273,12 +275,12 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
     for (const auto& worker : workers) {
       if (!worker) continue;
       reach = std::max(reach, worker->sweep.reach(i));
-      const Found& found = worker->found[i];
-      const int order = found.reached ? compare(found.best, first.value) : -1;
+      const FirstBest& literal_best = worker->firsts[i];
+      const int order = literal_best.reached ? compare(literal_best.best, first.value) : -1;
       if (order < 0) continue;
       if (order > 0) first.columns.clear();
-      first = {true, false, true, found.best, std::move(first.columns), found.witness};
-      first.columns.insert(first.columns.end(), found.columns.begin(), found.columns.end());
+      first = {true, false, true, literal_best.best, std::move(first.columns), literal_best.witness};
+      first.columns.insert(first.columns.end(), literal_best.columns.begin(), literal_best.columns.end());
     }
     first.value = make_fraction(first.value.num, first.value.den);
     bounds_.note(label, value, reach, as_double(first.value));
@@ -289,7 +291,7 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const For
   first_.update(state_, form);
   Fraction level = best.level();
   const std::vector<Literal> literals = literals_of(root.labels);
-  const std::size_t most = most_literals(root);
+  const std::size_t max_literals = most_literals(root);
   for (;;) {
     std::vector<Literal> pending;
     for (const auto& [label, value] : literals)
@@ -297,7 +299,7 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const For
         level = first.value;
     for (const Literal& literal : literals)
       if (const FirstCondition& first = first_.at(literal.label.label, literal.value);
-          !first.exact && first.may_reach(level) && pending.size() < most)
+          !first.exact && first.may_reach(level) && pending.size() < max_literals)
         pending.push_back(literal);
     if (pending.empty()) break;
     find_first(watch, root, form, pending);
@@ -306,7 +308,7 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const For
   std::vector<char> within(columns_.size(), 0);
   for (const Literal& literal : literals) {
     const FirstCondition& first = first_.at(literal.label.label, literal.value);
-    if (first.known && !bounds_.at(literal.label.label, literal.value).known())
+    if (first.is_bounded && !bounds_.at(literal.label.label, literal.value).is_set())
       bounds_.note(literal.label, literal.value, 0, as_double(first.value));
     if (!first.exact || compare(first.value, level) != 0) continue;
     winners.push_back(literal);

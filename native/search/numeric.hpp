@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "search/lines.hpp"
-#include "search/memory.hpp"
+#include "search/cache.hpp"
 #include "search/searcher.hpp"
+#include "search/sorted_columns.hpp"
 
 namespace polyrule {
 

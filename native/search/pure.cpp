@@ -19,10 +19,10 @@ bool PureSearch::search(const Query& query, Shortlist& best) {
   if (!peaks_at_purity(query.form)) return false;
   const Fraction one{1, 1};
   const bool reached = compare(best.level(), one) == 0;
-  Shortlist found(best.size(), one, reached ? best.least_tp() - 1 : 0);
-  offer_numeric(query.watch, query.node, found);
-  lists_.offer_pure(query.watch, query.node, records_, found);
-  best.merge(found);
+  Shortlist pure_candidates(best.size(), one, reached ? best.least_tp() - 1 : 0);
+  offer_numeric(query.watch, query.node, pure_candidates);
+  lists_.offer_pure(query.watch, query.node, records_, pure_candidates);
+  best.merge(pure_candidates);
   return compare(best.level(), one) == 0;
 }
 

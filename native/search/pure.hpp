@@ -7,9 +7,9 @@
 
 #include "core/limits.hpp"
 #include "data/records.hpp"
-#include "search/lines.hpp"
 #include "search/lists.hpp"
 #include "search/searcher.hpp"
+#include "search/sorted_columns.hpp"
 
 namespace polyrule {
 

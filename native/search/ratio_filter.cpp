@@ -32,7 +32,7 @@ struct Labels {
 
 // By lane, the group of sizes that is judged there: see `Group`.
 struct alignas(64) SizeLanes {
-  float h[5][kLanes], least[kLanes], most[kLanes], slack[kLanes];
+  float h[5][kLanes], min_sizes[kLanes], max_sizes[kLanes], slack[kLanes];
   float error;
 
   // `weight`: no label's four counts add up to more.
@@ -47,8 +47,8 @@ struct alignas(64) SizeLanes {
         if (i > 0) largest = std::max(largest, std::abs(from.h[i]));
       }
       if (lane >= groups.size()) h[0][lane] = kUnreached;
-      least[lane] = static_cast<float>(from.least);
-      most[lane] = static_cast<float>(from.most);
+      min_sizes[lane] = static_cast<float>(from.min_size);
+      max_sizes[lane] = static_cast<float>(from.max_size);
       // Every gain is a sum of a few products of rounded numbers, which over a stretch add up to no more than twice the
       // weight; what is outside the head is one such sum more.
       const double gains = 2 * largest * weight * labels * (scope == Scope::head ? 1 : 3);
@@ -89,7 +89,7 @@ bool judge_lanes(const Labels& q, const SizeLanes& level, const float* t_lanes, 
   }
   const Vector all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   // Between the smallest and the largest size the sum lies below a line.
-  const Vector part = larger(load<Vector>(level.most) * t, load<Vector>(level.least) * t);
+  const Vector part = larger(load<Vector>(level.max_sizes) * t, load<Vector>(level.min_sizes) * t);
   const Vector sizes = all + larger(part, -part) + larger(constant, -constant);
   const Vector slack = load<Vector>(level.slack) + sizes * level.error, reach = constant + part + all + slack;
   store(out, reach);
@@ -138,8 +138,8 @@ class RatioFilter : public ReachFilter {
     blocks_.push_back({groups});
     for (const Group& group : groups) {
       first_block_.push_back(blocks_.size());
-      for (std::size_t size = group.least; size <= group.most; size += kLanes) {
-        const std::size_t end = std::min(group.most + 1, size + kLanes);
+      for (std::size_t size = group.min_size; size <= group.max_size; size += kLanes) {
+        const std::size_t end = std::min(group.max_size + 1, size + kLanes);
         blocks_.push_back({{sizes.begin() + std::ptrdiff_t(size - 1), sizes.begin() + std::ptrdiff_t(end - 1)}});
       }
     }
@@ -177,15 +177,15 @@ class RatioFilter : public ReachFilter {
 
   // The most true positives that a literal of the label has which gains as much as the better one.
   double right(const Group& group, std::size_t e) const {
-    double most = 0, gained = -kInfinity;
+    double max_tp = 0, gained = -kInfinity;
     for (int v = 0; v < 2; ++v) {
       if (!is_usable(e, v)) continue;
       const double gain = literal_gain(group, e, v), tp = double(reach_.of(v, Reach::kTp)[e]);
-      if (gain > gained + group.slack) most = tp;
-      else if (gain > gained - group.slack) most = std::max(most, tp);
+      if (gain > gained + group.slack) max_tp = tp;
+      else if (gain > gained - group.slack) max_tp = std::max(max_tp, tp);
       gained = std::max(gained, gain);
     }
-    return most;
+    return max_tp;
   }
 
   double judge_any_size(const Group& group) {
@@ -201,24 +201,24 @@ class RatioFilter : public ReachFilter {
     const double reached = constant + (additive && best > 0 ? sum : best);
     if (reached < -group.slack) return kNone;
     if (reached > group.slack || !levels_.decides(group)) return kAny;
-    const double least = (additive ? std::min(best, 0.0) : -constant) - group.slack;
+    const double floor = (additive ? std::min(best, 0.0) : -constant) - group.slack;
     double tp = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e)
-      if (gains_[e] >= least) tp += right(group, e);
+      if (gains_[e] >= floor) tp += right(group, e);
     return tp;
   }
 
-  // With a lift: a head of k labels must reach level / rho(k) without it; then so do the k largest gains. Lanes tell
-  // most bodies, first for all groups of sizes, then for the sizes of those that are left.
+  // With a lift: a head of k labels must reach level / rho(k) without it; then so do the k largest gains. Lanes decide
+  // about most bodies, first for all groups of sizes, then for the sizes of those that are left.
   double judge_sizes(bool leaving, bool stretch) {
     const std::size_t side = std::size_t(leaving) + 2 * std::size_t(stretch);
     double tp = kNone;
-    const auto judge_size = [&](std::size_t, const Group& size, double most) {
-      tp = most > size.slack || !levels_.decides(size) ? kAny : std::max(tp, most_right(size, side));
+    const auto judge_size = [&](std::size_t, const Group& size, double bound) {
+      tp = bound > size.slack || !levels_.decides(size) ? kAny : std::max(tp, most_right(size, side));
       return tp < kAny;
     };
-    look(blocks_.front(), side, [&](std::size_t g, const Group& group, double most) {
-      if (group.least == group.most) return judge_size(g, group, most);
+    look(blocks_.front(), side, [&](std::size_t g, const Group& group, double bound) {
+      if (group.min_size == group.max_size) return judge_size(g, group, bound);
       for (std::size_t b = first_block_[g]; b < first_block_[g + 1] && tp < kAny; ++b)
         look(blocks_[b], side, judge_size);
       return tp < kAny;
@@ -239,21 +239,21 @@ class RatioFilter : public ReachFilter {
       if (reached[g] < 0) continue;
       const Group& group = block.groups[g];
       // Perhaps only because the threshold comes from another body; the sizes of a group tell that better.
-      double most = kInfinity;
-      if (side >= 2 || group.least == group.most) {
-        most = largest_sum(sort_gains(group, side), group);
+      double bound = kInfinity;
+      if (side >= 2 || group.min_size == group.max_size) {
+        bound = largest_sum(sort_gains(group, side), group);
         thresholds[g] = threshold(group);
       }
-      if (most >= -group.slack && !show(g, group, most)) return;
+      if (bound >= -group.slack && !show(g, group, bound)) return;
     }
   }
 
   // What tells the largest gains from the others.
   float threshold(const Group& group) const {
-    const double last = gains_[group.most - 1], first = gains_[group.least - 1];
+    const double last = gains_[group.max_size - 1], first = gains_[group.min_size - 1];
     double t = 0;
-    if (last > 0) t = (last + (group.most < gains_.size() ? std::max(0.0, gains_[group.most]) : 0)) / 2;
-    else if (first < 0) t = (first + (group.least > 1 ? std::min(0.0, gains_[group.least - 2]) : 0)) / 2;
+    if (last > 0) t = (last + (group.max_size < gains_.size() ? std::max(0.0, gains_[group.max_size]) : 0)) / 2;
+    else if (first < 0) t = (first + (group.min_size > 1 ? std::min(0.0, gains_[group.min_size - 2]) : 0)) / 2;
     return std::isfinite(t) ? static_cast<float>(t) : 0;
   }
 
@@ -275,19 +275,19 @@ class RatioFilter : public ReachFilter {
 
   // The largest sum of gains over the sizes of a group.
   double largest_sum(double sum, const Group& group) const {
-    double most = -kInfinity;
-    for (std::size_t k = 1; k <= group.most; ++k) {
+    double best_sum = -kInfinity;
+    for (std::size_t k = 1; k <= group.max_size; ++k) {
       sum += gains_[k - 1];
-      if (k >= group.least) most = std::max(most, sum);
+      if (k >= group.min_size) best_sum = std::max(best_sum, sum);
     }
-    return most;
+    return best_sum;
   }
 
   // The most true positives of a head whose gains add up to as much as any of its size, from gains that were just
   // sorted: it has the labels that gain most, and any among those that gain as much as the last one.
   double most_right(const Group& size, std::size_t side) {
-    const double last = gains_[size.most - 1];
-    std::size_t open = size.most;
+    const double last = gains_[size.max_size - 1];
+    std::size_t open = size.max_size;
     double right_of_first = 0;
     weights_.clear();
     for (std::size_t i = 0; i < gains_.size() && gains_[i] >= last - size.slack; ++i) {

@@ -65,8 +65,8 @@ bool ReachFilter::gains_reach(double constant, const double h[5], bool additive)
   const double largest = std::max({std::abs(h[1]), std::abs(h[2]), std::abs(h[3]), std::abs(h[4])});
   const double cells = 2 * double(state_.working_weight + 1) * double(labels_.size() + 1);
   const double slack = std::ldexp(largest * cells, -19) + 1e-6 * std::abs(constant);
-  const float most = additive && best > 0 ? std::accumulate(positive, positive + kLanes, 0.0f) : best;
-  return constant + double(std::accumulate(outside, outside + kLanes, 0.0f)) + double(most) >= -slack;
+  const float gain = additive && best > 0 ? std::accumulate(positive, positive + kLanes, 0.0f) : best;
+  return constant + double(std::accumulate(outside, outside + kLanes, 0.0f)) + double(gain) >= -slack;
 }
 
 }  // namespace polyrule

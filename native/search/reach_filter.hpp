@@ -2,7 +2,7 @@
 // for rounding.
 #pragma once
 
-#include "judge/formula.hpp"
+#include "scoring/formula.hpp"
 #include "search/filter.hpp"
 
 namespace polyrule {

@@ -4,8 +4,8 @@
 
 #include "core/watch.hpp"
 #include "data/node.hpp"
-#include "judge/form.hpp"
-#include "judge/shortlist.hpp"
+#include "scoring/form.hpp"
+#include "scoring/shortlist.hpp"
 
 namespace polyrule {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/node.hpp"
-#include "judge/form.hpp"
+#include "scoring/form.hpp"
 
 namespace polyrule {
 
@@ -17,7 +17,7 @@ class SizeLevels {
 
   // Head sizes that are judged together.
   struct Group {
-    std::size_t least, most;
+    std::size_t min_size, max_size;
     Count rho;  // the largest factor among them
     double h[5] = {0, 0, 0, 0, 0};
     double slack = 0;  // more than what rounding adds up to
@@ -79,12 +79,12 @@ class SizeLevels {
  private:
   // With a lift, sizes whose factors are about the same go together.
   void group_sizes() {
-    const std::size_t most = std::min(form_.max_head, labels_);
+    const std::size_t largest = std::min(form_.max_head, labels_);
     if (form_.rho.empty()) {
-      groups_.push_back({1, most, kLiftScale});
+      groups_.push_back({1, largest, kLiftScale});
       return;
     }
-    for (std::size_t size = 1; size <= most; ++size) sizes_.push_back({size, size, form_.rho[size]});
+    for (std::size_t size = 1; size <= largest; ++size) sizes_.push_back({size, size, form_.rho[size]});
     groups_ = sizes_;
     for (double spread = 1e-4; groups_.size() > kGroups; spread *= 2) {
       groups_ = {sizes_.front()};
@@ -97,7 +97,7 @@ class SizeLevels {
           groups_.push_back(sizes_[i]);
           low = sizes_[i].rho;
         } else {
-          last.most = sizes_[i].most;
+          last.max_size = sizes_[i].max_size;
           last.rho = high;
         }
       }

@@ -62,30 +62,30 @@ POLYRULE_INLINE void to_numbers(const std::uint32_t* from, const std::uint32_t* 
   using Counts = Lanes<std::int32_t, kVector>;  // all weights together are below 2**31
   using Reals = Lanes<float, kVector>;
   for (std::size_t l = 0; l < n; l += kVector) {
-    Counts least[4], most[4];
+    Counts low[4], high[4];
     for (std::size_t k = 0; k < 4; ++k) {
-      least[k] = load<Counts>(from + k * n + l);
-      most[k] = load<Counts>(to + k * n + l);
+      low[k] = load<Counts>(from + k * n + l);
+      high[k] = load<Counts>(to + k * n + l);
       if (!Outside) continue;
-      const Counts whole = load<Counts>(all + k * n + l), first = whole - most[k];
-      most[k] = whole - least[k];
-      least[k] = first;
+      const Counts whole = load<Counts>(all + k * n + l), first = whole - high[k];
+      high[k] = whole - low[k];
+      low[k] = first;
     }
     const Counts absent = load<Counts>(totals + l), present = load<Counts>(totals + n + l);
-    const Counts tn = absent - least[3], fn = present - most[2];
+    const Counts tn = absent - low[3], fn = present - high[2];
     const auto put = [&](std::size_t k, const Counts& counts)
                          POLYRULE_ALWAYS { store(out + k * n + l, convert<Reals>(counts)); };
-    put(0, most[0]);
-    put(1, least[1]);
+    put(0, high[0]);
+    put(1, low[1]);
     put(2, tn);
     put(3, fn);
-    put(4, most[1]);
-    put(5, least[0]);
-    put(6, once ? tn - (most[1] - least[1]) : tn);
-    put(7, spared ? fn + (most[0] - least[0]) : fn);
-    put(8, (absent - (most[3] - most[1])) + (present - (most[2] - most[0])));
-    put(9, present - (least[2] - least[0]));
-    store(out + 10 * n + l, convert<Reals>(present - least[2]) + convert<Reals>(most[1]));
+    put(4, high[1]);
+    put(5, low[0]);
+    put(6, once ? tn - (high[1] - low[1]) : tn);
+    put(7, spared ? fn + (high[0] - low[0]) : fn);
+    put(8, (absent - (high[3] - high[1])) + (present - (high[2] - high[0])));
+    put(9, present - (low[2] - low[0]));
+    store(out + 10 * n + l, convert<Reals>(present - low[2]) + convert<Reals>(high[1]));
   }
 }
 
@@ -106,8 +106,8 @@ Codes::Codes(const Node& node, const State& state, std::unique_ptr<const HeadLan
   for (std::size_t e = 0; e < node.labels.size(); ++e) {
     const std::size_t label = node.labels[e].label;
     for (std::size_t i = 0; i < node.rows.size(); ++i) {
-      const int kind = state.kind(label, node.rows[i]);
-      if (kind != kUnknown) codes_[node.slot_at(i) * stride_ + e] = kBits[kind];
+      const int outcome = state.outcome(label, node.rows[i]);
+      if (outcome != kUnknown) codes_[node.slot_at(i) * stride_ + e] = kBits[outcome];
     }
   }
 }
@@ -116,11 +116,11 @@ Sums::Sums(const Node& node, const State& state, const Codes& codes)
     : node_(node), state_(state), codes_(codes), node_all_(codes.sums(), 0), totals_(2 * codes.stride(), 0) {
   const std::size_t n = stride();
   for (std::size_t e = 0; e < node.labels.size(); ++e) {
-    const KindCounts& kinds = node.labels[e].kinds;
-    node_all_[e] = Number(kinds[kPresent]);
-    node_all_[n + e] = Number(kinds[kAbsent]);
-    node_all_[2 * n + e] = Number(kinds[kPresent] + kinds[kPresentSet]);
-    node_all_[3 * n + e] = Number(kinds[kAbsent] + kinds[kAbsentSet]);
+    const OutcomeCounts& outcomes = node.labels[e].outcomes;
+    node_all_[e] = Number(outcomes[kPresent]);
+    node_all_[n + e] = Number(outcomes[kAbsent]);
+    node_all_[2 * n + e] = Number(outcomes[kPresent] + outcomes[kPresentSet]);
+    node_all_[3 * n + e] = Number(outcomes[kAbsent] + outcomes[kAbsentSet]);
     totals_[e] = Number(node.labels[e].absent);
     totals_[n + e] = Number(node.labels[e].present);
   }

@@ -67,22 +67,22 @@ class Sums {
   void mark() { marks_.insert(marks_.end(), sum_.begin(), sum_.end()); }
   void go_to(std::size_t mark, Count moved);
   // The body of the rows added so far, or of the others; and those from one mark to another.
-  Stretch here(bool leaving, Count weight) const { return {sum_.data(), sum_.data(), leaving, weight}; }
+  Stretch current(bool leaving, Count weight) const { return {sum_.data(), sum_.data(), leaving, weight}; }
   Stretch between(std::size_t first, std::size_t last, bool leaving, Count weight) const {
     return {marks_.data() + first * sum_.size(), marks_.data() + last * sum_.size(), leaving, weight};
   }
 
   // The four sums of a label in the smallest and in the largest body of a stretch.
   struct Ends {
-    Count least[4], most[4];
+    Count low[4], high[4];
   };
   Ends ends(const Stretch& stretch, std::size_t e) const {
     Ends out;
     for (std::size_t p = 0; p < 4; ++p) {
       const std::size_t at = p * stride() + e;
       const Count from = stretch.from[at], to = stretch.to[at], all = all_[at];
-      out.least[p] = stretch.leaving ? all - to : from;
-      out.most[p] = stretch.leaving ? all - from : to;
+      out.low[p] = stretch.leaving ? all - to : from;
+      out.high[p] = stretch.leaving ? all - from : to;
     }
     return out;
   }

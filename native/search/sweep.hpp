@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
-#include "judge/literals.hpp"
+#include "scoring/literals.hpp"
 
 namespace polyrule {
 
@@ -75,19 +75,19 @@ class Sweep {
     for (std::size_t i = 0; i < literals_.size(); ++i) set_lane(i, level);
     const std::size_t labels = literals_.size();
     // Row by row, so that every line of the table is written once.
-    std::vector<const std::uint8_t*> kinds(labels);
-    for (std::size_t i = 0; i < labels; ++i) kinds[i] = kinds_of(i);
+    std::vector<const std::uint8_t*> outcomes(labels);
+    for (std::size_t i = 0; i < labels; ++i) outcomes[i] = outcomes_of(i);
     each_slot([&](std::uint32_t slot) {
       Lane* out = table_.get() + slot * stride_;
-      for (std::size_t i = 0; i < labels; ++i) out[i] = lane_gain(lanes_[i], kinds[i][slot], slot);
+      for (std::size_t i = 0; i < labels; ++i) out[i] = lane_gain(lanes_[i], outcomes[i][slot], slot);
     });
   }
 
   // One literal gets a level of its own.
   void set_level(std::size_t i, const Fraction& level) {
     set_lane(i, level);
-    const std::uint8_t* kinds = kinds_of(i);
-    each_slot([&](std::uint32_t slot) { table_[slot * stride_ + i] = lane_gain(lanes_[i], kinds[slot], slot); });
+    const std::uint8_t* outcomes = outcomes_of(i);
+    each_slot([&](std::uint32_t slot) { table_[slot * stride_ + i] = lane_gain(lanes_[i], outcomes[slot], slot); });
   }
 
   // The literals whose boundaries are being shown, or one of them, must reach more from here on. Ties count again.
@@ -137,19 +137,19 @@ class Sweep {
  private:
   struct LaneState {
     Fraction level;
-    double add[kKinds + 1];  // what a row of weight 1 adds, before it is rounded
-    Lane unit[kKinds + 1];   // and after
+    double add[kOutcomes + 1];  // what a row of weight 1 adds, before it is rounded
+    Lane unit[kOutcomes + 1];   // and after
     Count empty = 0, full = 0;
-    double least = 0, most = 0;  // of `add`
+    double min_gain = 0, max_gain = 0;  // of `add`
     double scale = 1;
     Count room = 0;  // what rounding may change in a sum; 0: lanes are exact
   };
 
-  Lane lane_gain(const LaneState& lane, int kind, std::uint32_t slot) const {
-    if (state_.unit) return lane.unit[kind];
+  Lane lane_gain(const LaneState& lane, int outcome, std::uint32_t slot) const {
+    if (state_.unit) return lane.unit[outcome];
     const Count weight = state_.weights[node_.row(slot)];
-    return lane.room == 0 ? static_cast<Lane>(lane.unit[kind] * weight)
-                          : static_cast<Lane>(std::lrint(lane.add[kind] * double(weight)));
+    return lane.room == 0 ? static_cast<Lane>(lane.unit[outcome] * weight)
+                          : static_cast<Lane>(std::lrint(lane.add[outcome] * double(weight)));
   }
 
   // A literal with exact counts, and with gains at the level that it must reach now. Sums of 64 bits leave lanes of 32
@@ -157,29 +157,29 @@ class Sweep {
   struct Followed {
     explicit Followed(std::size_t number) : literal(number) {}
     std::size_t literal;
-    const std::uint8_t* kinds = nullptr;  // by slot
-    KindCounts all, passed;
-    Count add[kKinds + 1] = {}, empty = 0, whole = 0, sum = 0;
-    Count least = 0;  // a gain below this is of no interest
+    const std::uint8_t* outcomes = nullptr;  // by slot
+    OutcomeCounts all, passed;
+    Count add[kOutcomes + 1] = {}, empty = 0, whole = 0, sum = 0;
+    Count floor = 0;  // a gain below this is of no interest
   };
 
   void set_lane(std::size_t i, const Fraction& at) {
     const auto& [label, v] = literals_[i];
     const Gains gains(form_, at);
     double largest = std::abs(double(gains.empty_sum(label)));  // of the sums that this literal can have
-    for (int k = 0; k < kKinds; ++k)
-      largest += std::abs(double(gains.slope[v][k])) * double(std::max<Count>(1, label.kinds[k]));
+    for (int k = 0; k < kOutcomes; ++k)
+      largest += std::abs(double(gains.slope[v][k])) * double(std::max<Count>(1, label.outcomes[k]));
     const double down = largest < capacity_ ? 1 : 0.9 * capacity_ / largest;
     LaneState& lane = lanes_[i];
     lane.level = at;
-    for (int k = 0; k <= kKinds; ++k) {
+    for (int k = 0; k <= kOutcomes; ++k) {
       lane.add[k] = double(gains.slope[v][k]) * down;
       lane.unit[k] = static_cast<Lane>(std::lrint(lane.add[k]));
     }
-    lane.least = *std::min_element(lane.add, lane.add + kKinds + 1);
-    lane.most = *std::max_element(lane.add, lane.add + kKinds + 1);
+    lane.min_gain = *std::min_element(lane.add, lane.add + kOutcomes + 1);
+    lane.max_gain = *std::max_element(lane.add, lane.add + kOutcomes + 1);
     lane.empty = static_cast<Count>(std::ceil(double(gains.empty_sum(label)) * down));
-    lane.full = static_cast<Count>(std::ceil(double(gains.sum(label, label.kinds, v)) * down));
+    lane.full = static_cast<Count>(std::ceil(double(gains.sum(label, label.outcomes, v)) * down));
     lane.scale = double(at.den) * down;
     lane.room = down < 1 ? static_cast<Count>(node_.rows.size()) / 2 + 2 : 0;
   }
@@ -190,8 +190,8 @@ class Sweep {
     const Gains gains(form_, level.value);
     f.empty = f.whole = static_cast<Count>(gains.empty_sum(label));
     f.sum = 0;
-    f.least = level.exact && !ties_count_;
-    for (int k = 0; k < kKinds; ++k) {
+    f.floor = level.exact && !ties_count_;
+    for (int k = 0; k < kOutcomes; ++k) {
       f.add[k] = static_cast<Count>(gains.slope[v][k]);
       f.whole += f.add[k] * f.all[k];
       f.sum += f.add[k] * f.passed[k];
@@ -199,15 +199,16 @@ class Sweep {
   }
 
   // The kind of the literal's label by slot.
-  const std::uint8_t* kinds_of(std::size_t i) {
+  const std::uint8_t* outcomes_of(std::size_t i) {
     const std::uint32_t label = literals_[i].label.label;
-    for (const auto& [known, kinds] : kinds_)
-      if (known == label) return kinds.data();
-    kinds_.push_back({label, std::vector<std::uint8_t>(node_.slots, kUnknown)});
-    std::vector<std::uint8_t>& kinds = kinds_.back().second;
-    each_slot(
-        [&](std::uint32_t slot) { kinds[slot] = static_cast<std::uint8_t>(state_.kind(label, node_.row(slot))); });
-    return kinds.data();
+    for (const auto& [cached_label, outcomes] : outcomes_)
+      if (cached_label == label) return outcomes.data();
+    outcomes_.push_back({label, std::vector<std::uint8_t>(node_.slots, kUnknown)});
+    std::vector<std::uint8_t>& outcomes = outcomes_.back().second;
+    each_slot([&](std::uint32_t slot) {
+      outcomes[slot] = static_cast<std::uint8_t>(state_.outcome(label, node_.row(slot)));
+    });
+    return outcomes.data();
   }
 
   template <class Visit>
@@ -226,11 +227,11 @@ class Sweep {
     for (std::size_t i = 0; i < literals_.size(); ++i) {
       Count whole = lanes_[i].full;
       for (const std::uint32_t slot : missing) whole -= add_at(i, slot);
-      const Count most = peak(i, whole) + lanes_[i].room;
-      const double reach = double(most) / lanes_[i].scale;
+      const Count bound = peak(i, whole) + lanes_[i].room;
+      const double reach = double(bound) / lanes_[i].scale;
       reach_[i] = std::max(reach_[i], reach);
       top_ = std::max(top_, reach);
-      if (most < 0) continue;
+      if (bound < 0) continue;
       all_exact_ = all_exact_ && lanes_[i].room == 0;
       followed_.emplace_back(i);
     }
@@ -246,7 +247,7 @@ class Sweep {
   // True positives that all followed literals have at most.
   Count potential() const {
     Count total = 0;
-    for (const Followed& f : followed_) total += literals_[f.literal].label.kinds[literals_[f.literal].value];
+    for (const Followed& f : followed_) total += literals_[f.literal].label.outcomes[literals_[f.literal].value];
     return total;
   }
 
@@ -257,10 +258,10 @@ class Sweep {
     valued_ = node_.weight;
     for (const std::uint32_t slot : missing) valued_ -= weight(slot);
     for (Followed& f : followed_) {
-      f.kinds = kinds_of(f.literal);
-      f.all = literals_[f.literal].label.kinds;
+      f.outcomes = outcomes_of(f.literal);
+      f.all = literals_[f.literal].label.outcomes;
       for (const std::uint32_t slot : missing)
-        if (f.kinds[slot] < kKinds) f.all[f.kinds[slot]] -= weight(slot);
+        if (f.outcomes[slot] < kOutcomes) f.all[f.outcomes[slot]] -= weight(slot);
       aim(f, lanes_[f.literal].level);
     }
   }
@@ -269,9 +270,9 @@ class Sweep {
     const Count w = weight(slot);
     moved_ += w;
     for (Followed& f : followed_) {
-      const int kind = f.kinds[slot];
-      f.sum += f.add[kind] * w;
-      if (kind < kKinds) f.passed[kind] += w;
+      const int outcome = f.outcomes[slot];
+      f.sum += f.add[outcome] * w;
+      if (outcome < kOutcomes) f.passed[outcome] += w;
     }
   }
 
@@ -282,12 +283,12 @@ class Sweep {
       if (leaving ? !leaves : !joins) continue;
       passing_.clear();
       for (const Followed& f : followed_) {
-        if ((leaving ? f.whole - f.sum : f.empty + f.sum) < f.least) continue;
+        if ((leaving ? f.whole - f.sum : f.empty + f.sum) < f.floor) continue;
         const auto& [label, value] = literals_[f.literal];
-        KindCounts kinds = f.passed;
+        OutcomeCounts outcomes = f.passed;
         if (leaving)
-          for (int k = 0; k < kKinds; ++k) kinds[k] = f.all[k] - kinds[k];
-        if (kinds[value] > 0) passing_.push_back({f.literal, literal_counts(label, kinds, value)});
+          for (int k = 0; k < kOutcomes; ++k) outcomes[k] = f.all[k] - outcomes[k];
+        if (outcomes[value] > 0) passing_.push_back({f.literal, literal_counts(label, outcomes, value)});
       }
       if (!passing_.empty()) show(leaving, where, leaving ? valued_ - moved_ : moved_, passing_);
     }
@@ -306,24 +307,24 @@ class Sweep {
   // gains are known: the rows that gain come first if the best row's gain and the worst one's alternate.
   Count peak_of(std::size_t i, std::size_t bins, Count whole, std::vector<char>& open) const {
     const LaneState& lane = lanes_[i];
-    double most = -0x1p62, left = 0;
+    double top = -0x1p62, left = 0;
     for (std::size_t b = 0; b < bins; ++b) {
       if (weights_[b] == 0) continue;
       const double sum = double(sums_[b * stride_ + i]), off = lane.room > 0 ? double(filled_[b]) / 2 : 0;
       const double rise = gaining(lane, sum + off, double(weights_[b]));
-      const double here = std::max(double(lane.empty) + left + rise, double(whole) - (left + sum - rise));
-      if (here + double(lane.room) >= 0) open[b] = 1;
-      most = std::max(most, here);
+      const double bound = std::max(double(lane.empty) + left + rise, double(whole) - (left + sum - rise));
+      if (bound + double(lane.room) >= 0) open[b] = 1;
+      top = std::max(top, bound);
       left += sum;
     }
-    return static_cast<Count>(std::floor(std::min(most, 0x1p62)));
+    return static_cast<Count>(std::floor(std::min(top, 0x1p62)));
   }
 
   // At most so much do the rows of a bin gain that gain anything.
   static double gaining(const LaneState& lane, double sum, double weight) {
-    if (lane.most <= 0) return 0;
-    if (lane.least >= 0) return sum;
-    return std::ceil(lane.most * (sum - lane.least * weight) / (lane.most - lane.least) * (1 + 1e-12));
+    if (lane.max_gain <= 0) return 0;
+    if (lane.min_gain >= 0) return sum;
+    return std::ceil(lane.max_gain * (sum - lane.min_gain * weight) / (lane.max_gain - lane.min_gain) * (1 + 1e-12));
   }
 
   template <class Show, class Sort>
@@ -331,7 +332,7 @@ class Sweep {
                    const std::vector<char>& open, Show&& show, Sort&& sort) {
     start(missing);
     // Counts of the followed literals by bin, and the slots of open bins.
-    std::vector<KindCounts> counts(followed_.size() * bins);
+    std::vector<OutcomeCounts> counts(followed_.size() * bins);
     std::vector<std::vector<std::uint32_t>> slots(bins);
     for (std::uint32_t p = 0; p < node_.rows.size(); ++p) {
       const std::uint32_t slot = node_.slot_at(p);
@@ -340,7 +341,7 @@ class Sweep {
       if (open[bin]) slots[bin].push_back(slot);
       const Count w = weight(slot);
       for (std::size_t j = 0; j < followed_.size(); ++j)
-        if (const int kind = followed_[j].kinds[slot]; kind < kKinds) counts[j * bins + bin][kind] += w;
+        if (const int outcome = followed_[j].outcomes[slot]; outcome < kOutcomes) counts[j * bins + bin][outcome] += w;
     }
     // Boundaries next to a closed bin do not pass either, so the value before one that does is that of the last slot
     // seen.
@@ -350,7 +351,7 @@ class Sweep {
       if (!open[b]) {
         for (std::size_t j = 0; j < followed_.size(); ++j) {
           Followed& f = followed_[j];
-          for (int k = 0; k < kKinds; ++k) {
+          for (int k = 0; k < kOutcomes; ++k) {
             f.passed[k] += counts[j * bins + b][k];
             f.sum += f.add[k] * counts[j * bins + b][k];
           }
@@ -381,7 +382,7 @@ class Sweep {
   LineArray<Lane> high_, low_, sums_;
   std::vector<Count> weights_, filled_;  // by bin, its weight and its rows
   std::vector<std::uint32_t> binned_;
-  std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> kinds_;
+  std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> outcomes_;
   std::vector<Followed> followed_;
   std::vector<Passing> passing_;
   Count moved_ = 0, valued_ = 0;  // weight passed, and of all rows with a value

@@ -14,11 +14,11 @@ POLYRULE_INLINE std::size_t join_some(const RaceRows& rows, std::size_t from, st
                                       Count& total) {
   constexpr std::size_t kKept = Words ? Words : 1;
   const std::size_t count = Words ? Words : rows.words;
-  RaceWord kept[kKept];
-  RaceWord* here = words;
+  RaceWord local[kKept];
+  RaceWord* race = words;
   if (Words) {
-    here = kept;
-    for (std::size_t w = 0; w < Words; ++w) kept[w] = words[w];
+    race = local;
+    for (std::size_t w = 0; w < Words; ++w) local[w] = words[w];
   }
   Count sum = total;
   std::size_t i = from;
@@ -28,21 +28,21 @@ POLYRULE_INLINE std::size_t join_some(const RaceRows& rows, std::size_t from, st
     if (i + kAhead < to) POLYRULE_PREFETCH(rows.records + std::size_t(rows.slot(i + kAhead)) * rows.stride);
     Word out = 0;
     for (std::size_t w = 0; w < count; ++w) {
-      here[w].seen[1] |= record[w];
-      here[w].seen[0] |= record[count + w];
-      out |= here[w].seen[0] & here[w].seen[1] & here[w].racing;
+      race[w].seen[1] |= record[w];
+      race[w].seen[0] |= record[count + w];
+      out |= race[w].seen[0] & race[w].seen[1] & race[w].racing;
     }
     if (out) break;
     Count more = 0;
     for (std::size_t w = 0; w < count; ++w) {
       const Word unset = record[w] | record[count + w];
       rows.history[w * rows.size + i] = unset;
-      more += std::popcount(unset & here[w].racing);
+      more += std::popcount(unset & race[w].racing);
     }
     sum += Unit ? more : more * rows.weights[slot];
   }
   if (Words)
-    for (std::size_t w = 0; w < Words; ++w) words[w] = kept[w];
+    for (std::size_t w = 0; w < Words; ++w) words[w] = local[w];
   total = sum;
   return i;
 }
@@ -67,7 +67,7 @@ std::size_t join_until_drop(const RaceRows& rows, std::size_t from, std::size_t 
 TieScan::TieScan(const Node& node, const State& state, const Records& records, Columns& columns, Sequences& sequences,
                  Count min_coverage)
     : node_(node), state_(state), columns_(columns), sequences_(sequences), words_(records.words()),
-      stride_(node.is_root() ? records.stride() : 2 * words_), min_coverage_(min_coverage), most_(state.labels, 0),
+      stride_(node.is_root() ? records.stride() : 2 * words_), min_coverage_(min_coverage), max_tp_(state.labels, 0),
       start_(words_), race_(words_) {
   if (node.is_root()) {
     records_ = records.data();
@@ -88,16 +88,16 @@ TieScan::TieScan(const Node& node, const State& state, const Records& records, C
       if (label.usable(v)) {
         start_[l / 64].racing |= Word{1} << l % 64;
         start_[l / 64].seen[1 - v] &= ~(Word{1} << l % 64);
-        most_[l] = std::max(most_[l], label.kinds[v]);
+        max_tp_[l] = std::max(max_tp_[l], label.outcomes[v]);
       }
-    potential_ += most_[l];
+    potential_ += max_tp_[l];
   }
 }
 
 void TieScan::column(std::size_t index, Shortlist& best) {
   const Column& column = columns_[index];
   columns_.follow(index, state_.now().working);
-  lay_out(index, column);
+  place_rows(index, column);
   if (size_ == 0) return;
   misses_ = size_ < node_.rows.size();
   history_.resize(size_ * words_);
@@ -105,7 +105,7 @@ void TieScan::column(std::size_t index, Shortlist& best) {
 }
 
 // The slots with a value, in order from chunk to chunk.
-void TieScan::lay_out(std::size_t index, const Column& column) {
+void TieScan::place_rows(std::size_t index, const Column& column) {
   chunks_.clear();
   sparse_.clear();
   if (sequences_.in_bins(node_, column)) {
@@ -123,8 +123,8 @@ void TieScan::lay_out(std::size_t index, const Column& column) {
   } else if (column.shape == Shape::blocked) {
     const auto below = std::ptrdiff_t(list_covered(column, node_, own_list_, sparse_));
     Bits block = node_.cover;
-    for (const std::vector<Row>* others : {&column.missing, &column.rows})
-      for (const Row row : *others) block.reset(row & kEntry);
+    for (const std::vector<Row>* rows : {&column.missing, &column.rows})
+      for (const Row row : *rows) block.reset(row & kEntry);
     std::vector<std::uint32_t> rows;
     for_each_bit(block, [&](std::size_t i) { rows.push_back(node_.slot(static_cast<Row>(i))); });
     if (!rows.empty()) rows.front() |= kStarts;
@@ -167,7 +167,7 @@ void TieScan::run(const Column& column, std::uint32_t index, bool descending, Sh
   const auto is_boundary = [&](std::size_t time) {
     const std::size_t place = place_before(time);
     if (time < size_) return (list_[place] & kStarts) != 0;
-    return misses_ && (descending ? column.lowest < value(column, 0) : column.highest > value(column, size_ - 1));
+    return misses_ && (descending ? column.min_value < value(column, 0) : column.max_value > value(column, size_ - 1));
   };
   const auto condition = [&](std::size_t time) {
     const std::size_t place = place_before(time);
@@ -211,7 +211,7 @@ void TieScan::run(const Column& column, std::uint32_t index, bool descending, Sh
           else
             for (std::size_t i = 0; i < to; ++i)
               total -= (history_[k * size_ + i] >> bit & 1) != 0 ? weights_[rows.slot(i)] : 0;
-          potential -= most_[k * 64 + bit];
+          potential -= max_tp_[k * 64 + bit];
         });
       }
     }

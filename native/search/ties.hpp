@@ -11,8 +11,8 @@
 
 #include "core/watch.hpp"
 #include "data/records.hpp"
-#include "judge/shortlist.hpp"
-#include "search/lines.hpp"
+#include "scoring/shortlist.hpp"
+#include "search/sorted_columns.hpp"
 
 namespace polyrule {
 
@@ -53,7 +53,7 @@ class TieScan {
     bool ready;
   };
 
-  void lay_out(std::size_t index, const Column& column);
+  void place_rows(std::size_t index, const Column& column);
   void make_ready(const Column& column, Chunk& chunk);
   void run(const Column& column, std::uint32_t index, bool descending, Shortlist& best);
   // The value of the covered row before (or behind) the boundary after so many rows.
@@ -70,7 +70,7 @@ class TieScan {
   std::vector<Word> own_records_;
   const Word* records_;         // by slot
   std::vector<Count> weights_;  // by slot; empty if all are 1
-  std::vector<Count> most_;     // by label, the true positives it can have
+  std::vector<Count> max_tp_;   // by label, the true positives it can have
   std::vector<RaceWord> start_, race_;
   std::vector<Word> history_;
   Count potential_ = 0;  // of all labels

@@ -7,7 +7,7 @@
 #include "core/fraction.hpp"
 #include "core/natural.hpp"
 #include "core/parallel.hpp"
-#include "core/tally.hpp"
+#include "core/popcount.hpp"
 
 using namespace polyrule;
 
@@ -117,7 +117,7 @@ TEST_CASE("counting bits is counting bits") {
   }
 }
 
-TEST_CASE("a tally counts every bit of the listed records") {
+TEST_CASE("popcounts count every bit of the listed records") {
   constexpr std::size_t kRecords = 3000, kStride = 8;
   std::vector<Word> records(kRecords * kStride);
   for (Word& word : records) word = numbers();
@@ -127,7 +127,7 @@ TEST_CASE("a tally counts every bit of the listed records") {
     std::vector<std::uint16_t> counts(512, 9), expected(512, 0);
     for (const std::uint32_t row : rows)
       for (std::size_t bit = 0; bit < 512; ++bit) expected[bit] += records[row * kStride + bit / 64] >> (bit % 64) & 1;
-    tally(records.data(), kStride, rows.data(), listed, 2, counts.data());
+    popcount_records(records.data(), kStride, rows.data(), listed, 2, counts.data());
     CHECK(counts == expected);
   }
 }

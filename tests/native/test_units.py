@@ -39,7 +39,6 @@ def test_units_of_the_core(tmp_path: Path) -> None:
         "-Werror",
         "-pthread",
         f"-I{NATIVE}",
-        f"-I{ROOT / 'src/polyrule/scale'}",
     ]
     program = tmp_path / "units"
     built = subprocess.run([compiler(), *flags, all_of_them, "-o", program], capture_output=True, text=True)

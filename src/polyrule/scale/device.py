@@ -18,7 +18,7 @@ CODES = ("FeatureCodes<unsigned char>", "FeatureCodes<unsigned short>", "LabelCo
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the counting kernels are compiled: see the head of kernels.cu."""
+    """How the counting kernels are compiled: see the head of counting.cu."""
 
     threads: int = 1024
     resident: int = 2
@@ -81,13 +81,20 @@ def kernels(tuning: Tuning) -> dict[str, Any]:
     """Return the compiled kernels that count and decide by name."""
     counting = [f"count_shared<{cell}, {codes}>" for cell in ("unsigned", "u64") for codes in CODES]
     direct = [f"count_direct<{codes}>" for codes in CODES]
-    names = (*counting, *direct, "list_touches", "fill_usual", "running_sums", "decide", "best_of_all")
-    return compiled(("kernel.h", "kernels.cu"), names, ("--device-int128", *tuning.options()))
+    names = (*counting, *direct, "list_touches", "fill_modes", "running_sums", "decide", "best_of_all")
+    return compiled(("counting.h", "counting.cu"), names, ("--device-int128", *tuning.options()))
+
+
+def device_folder() -> Path:
+    """Return the folder of the device code: in the installed package, or `native/device` of a source tree."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "_device"
+    return installed if installed.is_dir() else package.parents[1] / "native" / "device"
 
 
 def compiled(files: tuple[str, ...], names: tuple[str, ...], options: tuple[str, ...]) -> dict[str, Any]:
-    """Compile some files of this folder as one text, and return the kernels in it by name."""
-    folder = Path(__file__).parent
+    """Compile some files of `device_folder` as one text, and return the kernels in it by name."""
+    folder = device_folder()
     text = "".join((folder / name).read_text(encoding="utf-8") for name in files)
     module = cupy().RawModule(
         code=text.replace("#pragma once", ""), options=("-std=c++17", *options), name_expressions=names

@@ -43,7 +43,7 @@ def count_on_device(
         everything = _Slab(state, rows, 0, len(rows))
         everything.count_direct(codes, columns, begins, plan.words, kinds[position:], weight[position:])
     cells = bins * layout.labels
-    device.kernel("fill_usual")(
+    device.kernel("fill_modes")(
         (-(-cells // 256),), (256,), (kinds, weight, plan.usual, np.int64(bins), np.int32(layout.labels))
     )
     return Counts(kinds, weight)

@@ -22,7 +22,7 @@ _NAMES = (
     *("derivatives<false>", "derivatives<true>", "write_gradients", "shared_curvature"),
 )
 _NONE = np.uint64(0)  # in place of an array
-_TOGETHER = 1000  # entries that a block of threads reads at a time, as in slopes.cu
+_TOGETHER = 1000  # entries that a block of threads reads at a time, as in gradients.cu
 _SHARED = 98_304  # bytes that a block of threads takes at most, so that two of them share a multiprocessor
 _PAIR = 24  # bytes of two sums, in 64 bits and in 32
 _CHUNK = 1024  # rows of a block of threads
@@ -34,7 +34,7 @@ _BLOCKS = 8  # of threads for each multiprocessor
 @cache
 def kernels() -> dict[str, Any]:
     """Return the compiled kernels by name; nothing is fused, so that every digit is that of the processor."""
-    return device.compiled(("slopes.h", "slopes.cu"), _NAMES, ("--fmad=false",))
+    return device.compiled(("gradients.h", "gradients.cu"), _NAMES, ("--fmad=false",))
 
 
 class GpuKernels:

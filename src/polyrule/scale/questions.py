@@ -152,10 +152,10 @@ def _count_compiled(state: BlockState, rows: Any, layout: Layout, usual: tuple[i
         kinds=counts.kinds,
         weight=counts.weight,
     )
-    fill_usual(counts.kinds, counts.weight, usual)
+    fill_modes(counts.kinds, counts.weight, usual)
 
 
-def fill_usual(kinds: Any, weight: Any, usual: tuple[int, ...]) -> None:
+def fill_modes(kinds: Any, weight: Any, usual: tuple[int, ...]) -> None:
     """Find the counts of the usual kinds, which nobody has counted, from the rest."""
     rest = kinds.sum(axis=2)
     for label, kind in enumerate(usual):

@@ -20,7 +20,7 @@ from polyrule.errors import DataError
 from polyrule.measures.definition import KINDS
 from polyrule.scale.coded import Counts, Step
 from polyrule.scale.counter import States, room_for_blocks
-from polyrule.scale.questions import CountRows, Question, fill_usual
+from polyrule.scale.questions import CountRows, Question, fill_modes
 from polyrule.store import Block, Store
 from polyrule.store.packed import Blocks
 
@@ -147,7 +147,7 @@ class Parcel:
         flat = np.zeros((len(weight), len(self.usual) * KINDS), dtype=np.int64)
         flat[:, self.places] = self.cells
         kinds = flat.reshape(len(weight), len(self.usual), KINDS)
-        fill_usual(kinds, weight, self.usual)
+        fill_modes(kinds, weight, self.usual)
         return Counts(kinds, weight)
 
 
