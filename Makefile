@@ -114,14 +114,15 @@ $(VENV)/sanitize.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group sanitize
 	touch $@
 
-sanitize: $(VENV)/sanitize.stamp  ## the native tests under the address and undefined-behaviour sanitizers
+sanitize: $(VENV)/sanitize.stamp  ## the native tests under the address, undefined-behaviour and thread sanitizers
 	PYTHON=$(BIN)/python native/check.sh address,undefined
+	PYTHON=$(BIN)/python native/check.sh thread
 
 sanitize-threads: $(VENV)/sanitize.stamp  ## the native tests under the thread sanitizer
 	PYTHON=$(BIN)/python native/check.sh thread
 
 portable: $(VENV)/sanitize.stamp  ## the native tests and the golden lists with the core in standard C++ (CXX names the compiler)
-	TESTS="tests/kernels tests/golden tests/ensemble" PYTHON=$(BIN)/python native/check.sh portable
+	TESTS="tests/search tests/golden tests/ensemble" PYTHON=$(BIN)/python native/check.sh portable
 
 fuzz: $(VENV)/test.stamp  ## attack every reader, parser and command with mutated inputs for MINUTES
 	$(BIN)/python -m fuzz --minutes $(MINUTES)

@@ -25,13 +25,13 @@ import processor
 from gpu_ensembles import check_ensembles, file_of
 from gpu_worlds import check, engine
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
-from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.scale import device
-from polyrule.scale.coded import Layout, Range
-from polyrule.scale.counter import LocalCounter
-from polyrule.scale.gpu import GpuCounter
-from polyrule.scale.questions import CountRows
+from polyrule.search.counted.counter import LocalCounter
+from polyrule.search.counted.queries import RowCounts
+from polyrule.search.counted.requests import Layout, Range
+from polyrule.search.gpu import device
+from polyrule.search.gpu.counter import GpuCounter
+from polyrule.search.protocol import GrowOptions
 from polyrule.store import Packed, Store
 from polyrule.utils.compute import native
 from scale_worlds import store, world
@@ -58,11 +58,11 @@ def timed(call, repeat: int = 7) -> float:
     return float(np.median(found))
 
 
-def root(packed: Packed) -> CountRows:
+def root(packed: Packed) -> RowCounts:
     """The counts of the empty body, before any rule."""
     labels = len(packed.label_names)
     layout = Layout.of(packed.bins, labels, tuple(range(len(packed.features))))
-    return CountRows((), layout, (0,) * labels, None, True, (3,) * labels)
+    return RowCounts((), layout, (0,) * labels, None, True, (3,) * labels)
 
 
 def learn(grower, rules: int) -> tuple[list, list[float]]:
@@ -92,15 +92,15 @@ def measure(rows: int, features: int, labels: int, rules: int, threads: int) -> 
     counter = GpuCounter(packed)
     told["seconds to load"] = time.perf_counter() - started
     question = root(packed)
-    layout, usual = question.layout, question.usual
-    told["root count, ms"] = timed(lambda: counter.ask(question))
-    told["root count, all kinds possible, ms"] = timed(lambda: counter.ask(CountRows((), layout, usual)))
-    tenth = CountRows((Range(0, 0, 25),), layout, usual, None, True, question.occurring)
-    told["a tenth covered, rows known, ms"] = timed(lambda: counter.ask(tenth))
+    layout, usual = question.layout, question.modes
+    told["root count, ms"] = timed(lambda: counter.run(question))
+    told["root count, all kinds possible, ms"] = timed(lambda: counter.run(RowCounts((), layout, usual)))
+    tenth = RowCounts((Range(0, 0, 25),), layout, usual, None, True, question.occurring)
+    told["a tenth covered, rows known, ms"] = timed(lambda: counter.run(tenth))
 
     def uncached() -> None:
         counter.state._covers.clear()
-        counter.ask(tenth)
+        counter.run(tenth)
 
     told["a tenth covered, rows found anew, ms"] = timed(uncached)
     started = time.perf_counter()
@@ -131,10 +131,10 @@ def beside(packed: Packed, learned: list, times: list[float], threads: int) -> d
     host_times = []
     for _ in range(3):
         started = time.perf_counter()
-        reply = host.ask(question)
+        reply = host.run(question)
         host_times.append((time.perf_counter() - started) * 1e3)
     told[f"root count, {threads} threads, ms"] = float(np.median(host_times))
-    assert (reply.kinds == GpuCounter(packed).ask(question).on_host().kinds).all()
+    assert (reply.outcomes == GpuCounter(packed).run(question).on_host().outcomes).all()
     few = min(3, len(learned))
     again, spent = learn(engine(LocalCounter(packed, threads), packed, OBJECTIVE, OPTIONS), few)
     for mine, its in zip(again, learned, strict=False):
@@ -150,14 +150,14 @@ def tune(rows: int, features: int, labels: int) -> dict:
     packed = world(rows, features, labels)
     question, counter = root(packed), GpuCounter(packed)
     usual = device.TUNING
-    expected = counter.ask(question)
+    expected = counter.run(question)
     told = {}
     for shape in SHAPES:
         device.TUNING = device.Tuning(*shape)
         try:
-            found = counter.ask(question)
-            assert bool((found.kinds == expected.kinds).all()), "counts differ"
-            told[str(device.TUNING)] = timed(lambda: counter.ask(question))
+            found = counter.run(question)
+            assert bool((found.outcomes == expected.outcomes).all()), "counts differ"
+            told[str(device.TUNING)] = timed(lambda: counter.run(question))
         except Exception as problem:
             told[str(device.TUNING)] = f"{type(problem).__name__}: {problem}"[:200]
     device.TUNING = usual

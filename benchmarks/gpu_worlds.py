@@ -8,13 +8,13 @@ from multiprocessing import get_context
 import numpy as np
 
 from polyrule.data.table import Feature, Table
-from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.scale.coded import Layout, Range
-from polyrule.scale.counter import LocalCounter
-from polyrule.scale.engine import CountedEngine
-from polyrule.scale.gpu import GpuCounter
-from polyrule.scale.questions import CountRows
+from polyrule.search.counted.counter import LocalCounter
+from polyrule.search.counted.engine import CountedEngine
+from polyrule.search.counted.queries import RowCounts
+from polyrule.search.counted.requests import Layout, Range
+from polyrule.search.gpu.counter import GpuCounter
+from polyrule.search.protocol import GrowOptions
 from polyrule.store import Packed, pack_table
 
 MEASURES = ("f0.5", "precision", "recall", "hamming", "jaccard", "laplace")
@@ -89,8 +89,8 @@ def check_one(rng: np.random.Generator) -> tuple[int, int]:
         body = (Range(column, int(low), int(high)),) if rng.random() < 0.8 else ()
         usual = tuple(int(k) for k in rng.integers(0, 4, labels))
         occurring = (3,) * labels if rng.random() < 0.5 else None
-        question = CountRows(body, layout, usual, None, False, occurring)
-        mine, its = host.ask(question), device.ask(question).on_host()
+        question = RowCounts(body, layout, usual, None, False, occurring)
+        mine, its = host.run(question), device.run(question).on_host()
         assert (mine.kinds == its.kinds).all(), "counts differ"
         assert (mine.weight == its.weight).all(), "weights differ"
         counts += 1

@@ -13,7 +13,7 @@ from functools import partialmethod
 from unittest import mock
 
 from polyrule import Dataset, RuleListClassifier, datasets
-from polyrule.kernels.native import NativeEngine
+from polyrule.search.native import NativeEngine
 
 NEVER = 10**12
 WAYS = {

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-import polyrule.scale.engine as engines
-import polyrule.scale.judge as deciding
-import polyrule.scale.questions as counting
+import polyrule.search.counted.engine as engines
+import polyrule.search.counted.queries as counting
+import polyrule.search.counted.scoring as deciding
 
 
 def compile_native() -> None:

@@ -19,19 +19,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from dask import dataframe as dd
 from dask.distributed import Client, LocalCluster
 
 import polyrule.dask
+from dask import dataframe as dd
 from polyrule import RuleListClassifier, datasets, pack
-from polyrule.cluster.counter import DaskCounter
+from polyrule.dask.counter import DaskCounter
 from polyrule.data.table import Feature, Table
-from polyrule.kernels.engine import Engine, GrowOptions
-from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
-from polyrule.scale.counter import LocalCounter
-from polyrule.scale.engine import CountedEngine
-from polyrule.scale.workers import Share
+from polyrule.search.counted.counter import LocalCounter
+from polyrule.search.counted.engine import CountedEngine
+from polyrule.search.counted.workers import Share
+from polyrule.search.protocol import Engine, GrowOptions
+from polyrule.search.reference import ReferenceEngine
 from polyrule.store import Packed, pack_table
 
 MEASURES = ("f0.5", "precision", "recall", "hamming", "jaccard", "laplace", "f1", "wracc")

@@ -126,9 +126,9 @@ def with_cluster(folder: Path, workers: int, threads: int = 1) -> dict[str, Any]
 
 def kills(folder: Path, workers: int, times: int, seed: int) -> dict[str, Any]:
     """Fit again and again while something breaks at a random moment; every list must be that of an undisturbed fit."""
-    import dask
     from dask.distributed import Client, LocalCluster
 
+    import dask
     from polyrule.dask import RuleListClassifier as DaskClassifier
 
     # a local cluster gives up workers that are not back after 15 seconds, which a busy machine may take to start one

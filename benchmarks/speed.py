@@ -65,9 +65,9 @@ def size_in_memory(data: Any) -> float:
 
 def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     """One timed fit of polyrule, in this process."""
-    from polyrule.kernels.engine import GrowOptions
     from polyrule.learning.separate import Learner, SeparateOptions, Training
     from polyrule.measures import Objective
+    from polyrule.search.protocol import GrowOptions
     from polyrule.utils.compute import Compute
 
     data = load(job["data"])

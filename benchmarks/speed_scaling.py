@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from polyrule import RuleListClassifier
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.kernels.engine import GrowOptions
-from polyrule.kernels.native import make_engine
 from polyrule.measures import Objective
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
+from polyrule.search.native import make_engine
+from polyrule.search.protocol import GrowOptions
 
 RULES = 6
 

@@ -54,4 +54,4 @@ found=$($no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -c 'import 
 case $found in "$work"/*) ;; *) echo "another extension would be tested: $found" >&2; exit 1 ;; esac
 stores="$root/tests/store/test_forged.py $root/tests/store/test_packing.py"
 exec $no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -m pytest -q -p no:cacheprovider $capture \
-  -o addopts="--import-mode=importlib" ${TESTS:-$stores "$root"/tests/kernels} "$@"
+  -o addopts="--import-mode=importlib" ${TESTS:-$stores "$root"/tests/search} "$@"

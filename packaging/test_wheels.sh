@@ -2,7 +2,7 @@
 # Build manylinux wheels, for the stable ABI where a Python can use it, and run the tests against them in clean environments of
 # every Python from 3.11 on that can be found (or of the versions given). The wheels are left in dist/wheels.
 #   packaging/test_wheels.sh 3.11 3.13
-#   TESTS="tests/data tests/kernels" packaging/test_wheels.sh
+#   TESTS="tests/data tests/search" packaging/test_wheels.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/pythons.sh
@@ -21,4 +21,4 @@ rm -rf "$out"
 for wheel in "$raw"/wheels/*.whl; do auditwheel repair --wheel-dir "$out" "$wheel"; done
 ls -l "$out"
 # shellcheck disable=SC2086
-PYTHONS=$versions SETS=newest WHEELS=$out tools/versions.sh ${TESTS:-tests/kernels tests/learning tests/ensemble tests/model}
+PYTHONS=$versions SETS=newest WHEELS=$out tools/versions.sh ${TESTS:-tests/search tests/learning tests/ensemble tests/model}

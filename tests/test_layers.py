@@ -47,14 +47,11 @@ LEVEL = {room: level for level, line in enumerate(ROOMS.split("\n")) for room in
 # Modules, by the beginning of their name, that have not moved to their room yet; the longest name decides.
 OLD_NAMES = {
     "__main__": "cli",
-    "cluster": "dask",
     "errors": "utils",  # stays: a public module
-    "kernels": "search",
     "learning": "selection",
     "learning.constraints": "covering",
     "learning.messages": "covering",
     "learning.separate": "covering",
-    "scale": "search",
 }
 
 # Imports that point upward today, with the reason why each is still there.

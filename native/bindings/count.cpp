@@ -99,10 +99,10 @@ void py_cover_sums(const Matrix<Word>& covers, const Vector<Word>& rows, const M
 
 void register_count(nb::module_& m) {
   m.def("count_rows", &py_count_rows, "codes"_a, "truth"_a, "set"_a, "value"_a, "weights"_a.none(), "rows"_a,
-        "columns"_a, "starts"_a, "usual"_a, "kinds"_a, "weight"_a);
-  m.def("decide_counts", &py_decide, "kinds"_a, "weight"_a, "occurs"_a, "starts"_a, "ends"_a, "numeric"_a, "own"_a,
-        "allowed"_a, "total"_a, "num"_a, "den"_a, "min_coverage"_a, "single"_a);
-  m.def("cover_sums", &py_cover_sums, "covers"_a, "rows"_a, "worth"_a, "out"_a, "threads"_a);
+        "columns"_a, "starts"_a, "modes"_a, "outcomes"_a, "weight"_a);
+  m.def("decide_counts", &py_decide, "outcomes"_a, "weight"_a, "occurs"_a, "starts"_a, "ends"_a, "numeric"_a,
+        "own_label"_a, "allowed"_a, "total"_a, "num"_a, "den"_a, "min_coverage"_a, "single"_a);
+  m.def("cover_sums", &py_cover_sums, "covers"_a, "rows"_a, "row_values"_a, "out"_a, "threads"_a);
 }
 
 }  // namespace polyrule

@@ -1,7 +1,7 @@
 #include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
-  m.doc() = "Compiled kernels of polyrule; use them through polyrule.kernels and polyrule.model.";
+  m.doc() = "Compiled kernels of polyrule; use them through polyrule.search and polyrule.model.";
   m.attr("checks_arguments") = true;  // arrays that do not fit end in an error, never in a crash
   polyrule::register_engine(m);
   polyrule::register_predict(m);

@@ -57,7 +57,7 @@ void py_find_leaves(const Vector<std::int32_t>& feature, const Vector<float>& cu
 }  // namespace
 
 void register_teacher(nb::module_& m) {
-  m.def("grow_tree", &py_grow_tree, "design"_a, "columns"_a, "usual"_a, "starts"_a, "listed"_a, "rows"_a, "codes"_a,
+  m.def("grow_tree", &py_grow_tree, "design"_a, "columns"_a, "modes"_a, "starts"_a, "listed"_a, "rows"_a, "codes"_a,
         "weights"_a, "tried"_a, "smallest"_a, "seed"_a, "feature"_a, "cut"_a, "right"_a, "leaves"_a);
   m.def("find_leaves", &py_find_leaves, "feature"_a, "cut"_a, "right"_a, "design"_a, "leaves"_a);
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/assert.hpp"
 #include "core/lanes.hpp"
 
 #if POLYRULE_HAS_COUNT_VECTORS
@@ -107,6 +108,7 @@ POLYRULE_COUNT_VECTORS void popcount_pairs(const Word* records, std::size_t stri
 
 void popcount_records(const Word* records, std::size_t stride, const std::uint32_t* rows, std::size_t size,
                       std::size_t vectors, std::uint16_t* counts) {
+  POLYRULE_ASSERT(size <= 65'535 && stride % 4 == 0);
   std::size_t done = 0;
 #if POLYRULE_HAS_COUNT_VECTORS
   if (counts_vectors && vectors >= 2) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/assert.hpp"
 #include "data/columns.hpp"
 #include "data/state.hpp"
 
@@ -59,6 +60,8 @@ struct Node {
     node.path_id = parent.path_id;
     node.depth = parent.depth + 1;
     node.take(std::move(cover), state);
+    POLYRULE_ASSERT(count_common(node.cover.data(), parent.cover.data(), node.cover.words()) ==
+                    Count(node.rows.size()));
     node.slots = node.rows.size();
     node.before_.resize(node.cover.words() + 1);
     running_counts(node.cover.data(), node.cover.words(), node.before_.data());

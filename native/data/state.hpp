@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/assert.hpp"
 #include "core/bits.hpp"
 #include "core/wide.hpp"
 #include "data/outcomes.hpp"
@@ -68,7 +69,7 @@ class State {
     }
   }
 
-  // Some labels are unknown on plane_rows rows; `known` starts with all of them known.
+  // Labels may be unknown on some rows; `is_known` starts with all of them known.
   void allow_unknown() {
     is_known = BitMatrix(labels, rows);
     for (std::size_t l = 0; l < labels; ++l)
@@ -84,6 +85,7 @@ class State {
 
   const Stamp& now() const { return now_; }
   Change since(const Stamp& stamp, std::size_t label) const {
+    POLYRULE_ASSERT(stamp.sets <= sets_.size());
     return {!stamp.working || last_set_[label] > stamp.sets, stamp.working != now_.working,
             std::span(sets_).subspan(stamp.sets)};
   }
@@ -92,6 +94,7 @@ class State {
   void refresh() {
     now_.working = std::make_shared<const Bits>(working);
     working_weight = weigh(working.data());
+    POLYRULE_ASSERT(working_weight >= 0 && working_weight <= total_weight);
     for (std::size_t l = 0; l < labels; ++l) {
       present[l] = weigh_common(working.data(), truth[l]);
       absent[l] = has_unknown ? weigh_common(working.data(), is_known[l], truth[l], true) : working_weight - present[l];
@@ -157,12 +160,12 @@ class State {
     return out;
   }
 
-  // The rows of `plane_rows` that still have something to predict. An unknown label keeps no row open.
-  Bits open_among(const Bits& rows, bool negative) const {
+  // The rows of `among` that still have a label to predict. An unknown label keeps no row open.
+  Bits open_among(const Bits& among, bool negative) const {
     Bits open(rows);
     for (std::size_t l = 0; l < labels; ++l)
-      for (std::size_t w = 0; w < rows.words(); ++w) {
-        Word unset = rows.data()[w] & ~set[l][w] & known_word(l, w);
+      for (std::size_t w = 0; w < among.words(); ++w) {
+        Word unset = among.data()[w] & ~set[l][w] & known_word(l, w);
         if (!negative) unset &= truth[l][w];
         open.data()[w] |= unset;
       }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/assert.hpp"
 #include "scoring/micro_gains.hpp"
 
 namespace polyrule {
@@ -32,6 +33,7 @@ class Dominance {
 
   // Looks at literals in label order, at most kMost, for heads whose x lies in an interval.
   void look(const std::vector<MicroItem>& items, const double x[2]) {
+    POLYRULE_ASSERT(items.size() <= kMost);
     labels_.clear();
     std::array<std::size_t, kMost> by{};  // how many beat a literal
     for (std::uint32_t i = 0; i < items.size(); ++i) {

@@ -157,8 +157,8 @@ bool HammingHeads::try_size(std::size_t size, std::size_t next) {
   }
   const Wide sum = base + add_best(candidates, room, added);
   if (added.size() == room) {
-    const Fraction value = make_fraction(sum, whole);
-    if (reaches_floor(value)) offer(added, value);
+    const Fraction head_value = make_fraction(sum, whole);
+    if (reaches_floor(head_value)) offer(added, head_value);
   }
   if (room == 0) return false;
   bool any = false;

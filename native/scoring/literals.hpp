@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/assert.hpp"
 #include "core/limits.hpp"
 #include "data/node.hpp"
 #include "scoring/form.hpp"
@@ -62,6 +63,7 @@ struct Gains {
   Wide bound(const NodeLabel& label, int value) const {
     Wide sum = empty_sum(label);
     for (int k = 0; k < kOutcomes; ++k) sum += std::max<Wide>(0, slope[value][k]) * label.outcomes[k];
+    POLYRULE_ASSERT(sum >= this->sum(label, label.outcomes, value));
     return sum;
   }
 

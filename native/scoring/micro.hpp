@@ -231,6 +231,7 @@ class MicroHeads {
   }
 
   void halve(std::vector<MicroItem> open, const MicroBox& box) {
+    // Prunes by the box bound, and by dominance if only worse ties are left.
     time_check_.step(open.size());
     if (!gains_.restrict_to_reachable(open, fixed_, slack_, box) || only_worse_ties(open, {})) return;
     if (has_few_heads(open)) return try_all(open, 0, {}, 0);

@@ -1,5 +1,21 @@
-// The one order: which literal of a label, which of two heads, which of two candidates comes first. Whoever compares
-// them asks here; what the processor and a GPU share of it is defined in device/counting.h.
+// The one order of literals of a label, of heads and of candidates. All comparisons are defined here; the part that the
+// processor and a GPU share is in device/counting.h.
+//
+// An example: the candidates of one body, best first. Values are compared by cross-multiplication (6/8 ties with 3/4),
+// then true positives; then the earlier condition comes first: features by column, labels last; thresholds ascending,
+// `<=` before `>`; categories in declared order; `= 0` before `= 1` for labels.
+//
+//   value  TP  condition
+//    4/5    2  f3 <= 0.5       the largest value, with however few true positives
+//    6/8    9  f1 > 7.5        more true positives
+//    3/4    6  f0 <= 1.5       the rest ties: the first column,
+//    3/4    6  f0 > 1.5        `<=` before `>`,
+//    6/8    6  f0 <= 2.5       the lower threshold before the higher one,
+//    3/4    6  f2 = red        the next column,
+//    3/4    6  f2 = blue       categories as they are declared,
+//    3/4    6  label 0 = 0     labels after all features,
+//    3/4    6  label 0 = 1     absence before presence
+//    2/3    9  f0 <= 0.5       a smaller value comes last
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/assert.hpp"
 #include "scoring/rank.hpp"
 
 namespace polyrule {
@@ -47,6 +48,7 @@ class Shortlist {
     if (at == entries_.end() && is_full()) return;
     entries_.insert(at, candidate);
     if (entries_.size() > size_) entries_.pop_back();
+    POLYRULE_ASSERT(std::is_sorted(entries_.begin(), entries_.end(), better));
   }
 
   // Somebody else has found enough candidates of this value; ties with it still count.

@@ -109,7 +109,8 @@ class Bounds {
     if (remembers_) path_[label.label * 2 + std::size_t(value)] = {reach, at_value, label.outcomes};
   }
 
-  // Drops the literals that cannot reach the target; false if none of the label is left.
+  // Prunes by the bound of the rows that help and by the reach of an earlier search: drops the literals that cannot
+  // reach the target; false if none of the label is left.
   bool restrict_to_reachable(NodeLabel& label, const Target& target) const {
     for (int v = 0; v < 2; ++v)
       label.allowed[v] =

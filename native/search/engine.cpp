@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/assert.hpp"
 #include "core/popcount.hpp"
 #include "scoring/example_heads.hpp"
 
@@ -24,7 +25,7 @@ Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Lim
 }
 
 CommitResult Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
-                       const StopThreshold& threshold, bool keep_covered) {
+                            const StopThreshold& threshold, bool keep_covered) {
   condition_rows_.begin_sets();
   return state_.commit(cover, head, form_.scope == Scope::full, form_.negative, threshold, keep_covered,
                        [&](std::size_t label, int value, std::size_t w, Word rows) {
@@ -122,7 +123,9 @@ void Engine::search(const Query& query, Shortlist& best) {
     general_.search(query, best);
     return;
   }
-  // Literals that cannot reach the level in any body below are dropped for good.
+  // Prunes by the bound of the rows that help: literals that cannot reach the level in any body below are dropped for
+  // good.
+  POLYRULE_ASSERT(best.has_level());
   const Gains gains(query.form, best.level());
   bool ties_only = true;
   Count right = 0;  // true positives of a tie, at most
@@ -265,6 +268,10 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
     node.labels = live.node.labels;
     for (NodeLabel& label : node.labels) label.outcomes = state_.count_outcomes(label.label, node.cover, node.weight);
     Head head = watch.late ? solve_late(watch, node, form) : solve(watch, node, form);
+    // The head search finds what the searcher has offered; a limited effort may find better from another start.
+    POLYRULE_ASSERT(watch.late || (head.any() && compare(head.value, f.scored.value) >= 0));
+    POLYRULE_ASSERT(watch.late || form.effort > 0 ||
+                    (compare(head.value, f.scored.value) == 0 && head.tp == f.scored.tp));
     if (head.any()) next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
   }
   return next;

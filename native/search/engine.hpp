@@ -51,7 +51,7 @@ class Engine {
   std::optional<Grown> grow_single(const Watch& watch);
   // Applies a rule to the training state.
   CommitResult commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
-                 const StopThreshold& threshold, bool keep_covered);
+                      const StopThreshold& threshold, bool keep_covered);
 
  private:
   // A rule that was grown for one literal, with every step on its way, so that the next round can tell whether it would

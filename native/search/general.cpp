@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/assert.hpp"
 #include "core/parallel.hpp"
 #include "scoring/heads.hpp"
 #include "scoring/shortlist.hpp"
@@ -158,7 +159,8 @@ class GeneralScan {
 
   // The boundaries behind one mark up to another, on the sides that are asked for.
   void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
-    if (has_level_ && filter_) {
+    POLYRULE_ASSERT(first < last && last < marks_.size());
+    if (has_level_ && filter_) {  // prunes by the stretch bound
       const auto may = [&](bool leaving, Count moved) {
         return filter_->judge(sums_.between(first, last, leaving, moved)) >= double(shortlist_.least_tp());
       };
@@ -207,10 +209,11 @@ class GeneralScan {
 
   template <class Make>
   void consider(Make&& make, Count weight, bool leaving) {
+    POLYRULE_ASSERT(weight > 0 && weight <= node_.weight);
     if (weight < min_coverage_) return;
     ++judged_;
     const Stretch body = sums_.current(leaving, weight);
-    if (filter_ && has_level_) {
+    if (filter_ && has_level_) {  // prunes by the stretch bound of this body alone
       const double tp = filter_->judge(body);
       if (tp < double(shortlist_.least_tp()) || !shortlist_.admits_tie(tp, make())) return;
     }

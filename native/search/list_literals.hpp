@@ -63,7 +63,7 @@ class LiteralSearch {
     if (compare(level, level_) > 0) set_level(level);
   }
 
-  // All conditions for the literals of a label. note(value, reach, level): what no condition exceeds (memory.hpp).
+  // All conditions for the literals of a label. note(value, reach, level): what no condition exceeds (cache.hpp).
   template <class Note>
   void look(const NodeLabel& label, Note&& note) {
     const Fraction level = level_;
@@ -176,7 +176,7 @@ class LiteralSearch {
       const std::size_t count = bound_conditions(lanes, sizes_, present_at_, present_set_at_, unset_at_,
                                                  vectors_ * kVector, room_.passing.get(), below);
       double reach = double(below) / scale;
-      if (count == 0) return reach;
+      if (count == 0) return reach;  // all pruned by the coverage bound
       if (prepare_unset(label, count) && rough_) continue;
       const std::span<const std::uint32_t> passing(room_.passing.get(), count);
       if (rough_ && max_size_ == 1 && !tried && count > 2) {

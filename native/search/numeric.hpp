@@ -1,7 +1,7 @@
 // The search of numeric columns for the best conditions of a node.
 //
 // A node is searched part by part, the most promising literals first: what they reach rules out most of the others
-// (memory.hpp). For the empty body, the best value of every literal is kept between rules.
+// (cache.hpp). For the empty body, the best value of every literal is kept between rules.
 #pragma once
 
 #include <memory>

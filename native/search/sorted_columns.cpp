@@ -1,5 +1,7 @@
 #include "search/sorted_columns.hpp"
 
+#include "core/assert.hpp"
+
 #include <algorithm>
 
 namespace polyrule {
@@ -35,6 +37,20 @@ std::size_t list_covered(const Column& column, const Node& node, std::vector<std
   }
   return below;
 }
+
+#if POLYRULE_ASSERTS
+// Whether slots come by ascending value, each distinct value marked where it starts.
+static bool is_ascending(const Column& column, const Node& node, std::span<const std::uint32_t> slots) {
+  double last = 0;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const double value = column.dense[node.row(slots[i] & kEntry)];
+    if (!node.cover.test(node.row(slots[i] & kEntry)) || (i > 0 && value < last)) return false;
+    if ((i == 0 || value != last) != ((slots[i] & kStarts) != 0)) return false;
+    last = value;
+  }
+  return true;
+}
+#endif
 
 void Sequences::enter(const Node& node) {
   if (node.path_id != path_id_) maps_.clear();
@@ -73,6 +89,7 @@ std::span<const std::uint32_t> Sequences::of(std::size_t index, const Node& node
   }
   for (; list.depth < node.depth; ++list.depth)
     list.size = filter_entries(list.entries.data(), list.size, maps_[list.depth + 1].data(), list.entries.data());
+  POLYRULE_ASSERT(list.size <= node.rows.size() && is_ascending(column, node, {list.entries.data(), list.size}));
   return {list.entries.data(), list.size};
 }
 

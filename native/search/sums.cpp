@@ -1,5 +1,7 @@
 #include "search/sums.hpp"
 
+#include "core/assert.hpp"
+
 #include <algorithm>
 
 namespace polyrule {
@@ -158,6 +160,7 @@ void Sums::leave_out() {
 void Sums::keep_rest(Count total) {
   rest_.resize(all_.size());
   rest_weight_ = total - moved_;
+  POLYRULE_ASSERT(rest_weight_ >= 0);
   for (std::size_t i = 0; i < all_.size(); ++i) rest_[i] = all_[i] - sum_[i];
 }
 
@@ -167,6 +170,7 @@ void Sums::add_rest() {
 }
 
 void Sums::go_to(std::size_t mark, Count moved) {
+  POLYRULE_ASSERT((mark + 1) * sum_.size() <= marks_.size() && moved >= 0 && moved <= node_.weight);
   std::copy_n(marks_.begin() + std::ptrdiff_t(mark * sum_.size()), sum_.size(), sum_.begin());
   moved_ = moved;
 }

@@ -1,9 +1,28 @@
 // The search of numeric columns: all literals of a node are lanes of a vector.
 //
-// A column's rows pass by in order, each adds its vector of gains (judge/literals.hpp) to the running sums, and only
-// the largest and smallest sum of every lane is kept: whether `x <= t` or `x > t` reaches the level for some t can be
-// read off them. Every boundary is looked at, so "no" is always right; where the answer is "perhaps", the literal is
-// followed through the same rows with exact counts.
+// A column's rows are read in ascending order. Each adds its vector of gains (scoring/literals.hpp) to the running
+// sums, and only the largest and smallest sum of each lane is kept: they tell if `x <= t` or `x > t` reaches the level
+// for some t. All boundaries are included, so "no" is always right; if the answer is "perhaps", the literal is followed
+// through the same rows with exact counts.
+//
+// An example: the literal `a = 1`, F1 = 2 TP / (2 TP + FP + FN), and the level 1/2. G = 2 TP - FP - FN must reach 0. A
+// rule that covers nothing has G = -5 (`empty`: FN = 5). A covered row adds 3 if it has the label (TP + 1, FN - 1) and
+// -1 if not (FP + 1). All rows together add 10, so `whole` is 5.
+//
+//   row   x  a  adds  sum   G of x <= t   G of x > t    (at the boundary behind the row: -5 + sum, 5 - sum)
+//     0   1  1    +3    3       -2             2        `x > 1.5`: TP 4, FP 5, FN 1
+//     1   2  1    +3    6                               no boundary between equal values
+//     2   2  1    +3    9        4            -4
+//     3   3  0    -1    8        3            -3
+//     4   4  1    +3   11        6            -6
+//     5   5  0    -1   10        5            -5
+//     6   6  0    -1    9        4            -4
+//     7   7  1    +3   12        7            -7        `x <= 7.5`: TP 5, FP 3, FN 0
+//     8   8  0    -1   11        6            -6
+//     9   9  0    -1   10                               the end: all rows, no candidate
+//
+// The largest sum, 12, gives -5 + 12 >= 0: some `x <= t` reaches the level. The smallest, 3, gives 5 - 3 >= 0: so does
+// some `x > t`. With a higher level both would fall below 0 for most literals, which are then never followed.
 #pragma once
 
 #include <limits>
@@ -11,6 +30,7 @@
 #include <vector>
 
 #include "core/arrays.hpp"
+#include "core/assert.hpp"
 #include "scoring/literals.hpp"
 
 namespace polyrule {
@@ -63,7 +83,7 @@ class Sweep {
   }
 
   const std::vector<Literal>& literals() const { return literals_; }
-  // The largest G / q seen so far of a literal, over all candidates; see memory.hpp.
+  // The largest G / q seen so far of a literal, over all candidates; see cache.hpp.
   double reach(std::size_t literal) const { return reach_[literal]; }
   // The largest G / q of the last column.
   double top() const { return top_; }
@@ -231,7 +251,7 @@ class Sweep {
       const double reach = double(bound) / lanes_[i].scale;
       reach_[i] = std::max(reach_[i], reach);
       top_ = std::max(top_, reach);
-      if (bound < 0) continue;
+      if (bound < 0) continue;  // prunes by the lane bound: no boundary of the column reaches the level
       all_exact_ = all_exact_ && lanes_[i].room == 0;
       followed_.emplace_back(i);
     }
@@ -257,6 +277,7 @@ class Sweep {
     moved_ = 0;
     valued_ = node_.weight;
     for (const std::uint32_t slot : missing) valued_ -= weight(slot);
+    POLYRULE_ASSERT(valued_ >= 0);
     for (Followed& f : followed_) {
       f.outcomes = outcomes_of(f.literal);
       f.all = literals_[f.literal].label.outcomes;
@@ -288,6 +309,7 @@ class Sweep {
         OutcomeCounts outcomes = f.passed;
         if (leaving)
           for (int k = 0; k < kOutcomes; ++k) outcomes[k] = f.all[k] - outcomes[k];
+        POLYRULE_ASSERT(outcomes[kPresent] >= 0 && outcomes[kAbsent] >= 0);
         if (outcomes[value] > 0) passing_.push_back({f.literal, literal_counts(label, outcomes, value)});
       }
       if (!passing_.empty()) show(leaving, where, leaving ? valued_ - moved_ : moved_, passing_);
@@ -313,7 +335,7 @@ class Sweep {
       const double sum = double(sums_[b * stride_ + i]), off = lane.room > 0 ? double(filled_[b]) / 2 : 0;
       const double rise = gaining(lane, sum + off, double(weights_[b]));
       const double bound = std::max(double(lane.empty) + left + rise, double(whole) - (left + sum - rise));
-      if (bound + double(lane.room) >= 0) open[b] = 1;
+      if (bound + double(lane.room) >= 0) open[b] = 1;  // the others are pruned by the bin bound
       top = std::max(top, bound);
       left += sum;
     }

@@ -188,7 +188,7 @@ void TieScan::run(const Column& column, std::uint32_t index, bool descending, Sh
     const bool last_chunk = c + 1 == chunks_.size();
     if (!last_chunk) make_ready(column, chunks_[descending ? chunks_.size() - 2 - c : c + 1]);
     const std::size_t end = descending ? size_ - chunk.begin : chunk.end;
-    while (potential >= best.least_tp()) {
+    while (potential >= best.least_tp()) {  // else pruned by the purity bound: too few true positives are left
       Count before = total;
       const std::size_t to = join_until_drop(rows, from, end, race_.data(), total);
       if (total >= best.least_tp())

@@ -1,4 +1,4 @@
-// Unit tests of judge/: the one order of literals, heads and candidates.
+// Unit tests of scoring/: the one order of literals, heads and candidates.
 #include <doctest/doctest.h>
 
 #include <random>

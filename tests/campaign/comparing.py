@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 from tests.campaign.worlds import World
-from tests.kernels.limits import native_engine
+from tests.search.limits import native_engine
 from tests.twin.engine import TwinEngine
 from tests.twin.predicting import predict as slow_predict
 
 import polyrule
 from polyrule.data.labels import has_unknown
-from polyrule.kernels.engine import Candidate
-from polyrule.kernels.native import is_supported
-from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
+from polyrule.search.native import is_supported
+from polyrule.search.protocol import Candidate
+from polyrule.search.reference import ReferenceEngine
 
 
 @dataclass

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from polyrule.data.table import Feature, Table
 from polyrule.data.examples import integer_weights
-from polyrule.kernels.engine import GrowOptions
-from polyrule.kernels.native import NativeEngine
-from polyrule.kernels.reference import ReferenceEngine
+from polyrule.search.protocol import GrowOptions
+from polyrule.search.native import NativeEngine
+from polyrule.search.reference import ReferenceEngine
 from polyrule.measures import Objective
 
 X = {X}

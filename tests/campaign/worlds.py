@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from tests.campaign.data import draw_data
-from tests.kernels.limits import draw_limits
+from tests.search.limits import draw_limits
 
 from polyrule.data.examples import integer_weights
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import AVERAGINGS, SCOPES, Objective, available
 from polyrule.measures.association import SPECS
+from polyrule.search.protocol import GrowOptions
 
 Commit = tuple[float | None, bool]
 MEASURES = [*available(), "tp - fp", "(1+tp)/(tp+fp+2*fn+1)", "tp/(tp+fp+0.5*fn)"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from tests.campaign.comparing import compare
-from tests.campaign.worlds import World, draw
+from tests.campaign.worlds import HeadProblem, draw
 from tests.twin.learner import binary_relevance, rule_list
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
@@ -17,8 +17,8 @@ from polyrule.data import Dataset, read, to_labels, to_table
 from polyrule.data.labels import UNKNOWN
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation import score
-from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
+from polyrule.search.protocol import GrowOptions
 from polyrule.verification import certify, verify
 
 nan = float("nan")
@@ -108,7 +108,7 @@ class TestLearning:
             if (objective.averaging == "example" and not subset) or (subset and objective.scope != "head"):
                 continue
             holes = with_holes(np.array(world.Y), seed).tolist()
-            result = compare(World(**(vars(world) | {"Y": holes})), twin=True)
+            result = compare(HeadProblem(**(vars(world) | {"Y": holes})), twin=True)
             assert result is not None
             assert not result.differs, (seed, result)
             compared += result.rules.total()

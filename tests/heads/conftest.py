@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyrule.heads import World
+from polyrule.heads import HeadProblem
 
 
 def make_world(seed, max_labels=5, negative=None, set_labels=None):
@@ -22,7 +22,7 @@ def make_world(seed, max_labels=5, negative=None, set_labels=None):
     weights = rng.integers(0, 4, rows) if rng.random() < 0.5 else None
     allowed = rng.random((labels, 2)) < rng.choice([0.7, 1.0])
     both = bool(rng.random() < 0.5) if negative is None else negative
-    return World.make(truth, covered, assigned, weights, allowed, negative=both)
+    return HeadProblem.make(truth, covered, assigned, weights, allowed, negative=both)
 
 
 @pytest.fixture(scope="session")

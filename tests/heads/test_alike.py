@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.errors import UnsoundSearchError
-from polyrule.heads import World, certify, search, verify_certificate
+from polyrule.heads import HeadProblem, certify, search, verify_certificate
 from polyrule.measures import Objective
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -45,7 +45,7 @@ def test_every_part_of_a_best_head_is_as_good(random_world, measure):
 
 def test_equal_margins_are_enough():
     """Labels that are set make no difference as long as the usable literals cover the same weight."""
-    world = World.make([[1, 1], [1, 1], [0, 0], [1, 0]], [1, 1, 0, 0], [[0, -1], [-1, 0], [-1, -1], [-1, -1]])
+    world = HeadProblem.make([[1, 1], [1, 1], [0, 0], [1, 0]], [1, 1, 0, 0], [[0, -1], [-1, 0], [-1, -1], [-1, -1]])
     found = search(world, Objective("matthews"))
     expected = search(world, Objective("matthews"), "exhaustive")
     assert (found.strategy, found.head) == ("alike", expected.head)
@@ -56,22 +56,24 @@ def test_a_proof_for_both_signs_needs_both_signs():
     truth = [[1, 1, 1]] * 4 + [[1, 0, 1]] * 5 + [[1, 0, 1]] * 111 + [[1, 0, 0]] * 80
     assigned = [[-1, -1, -1]] * 9 + [[-1, 0, -1]] * 11 + [[0, 0, -1]] * 180
     objective = Objective("tp**2 / (tp + fp)")
-    both = World.make(truth, assigned=assigned, negative=True)
+    both = HeadProblem.make(truth, assigned=assigned, negative=True)
     assert search(both, objective, "antimonotone").head == search(both, objective, "exhaustive").head
     positive = [[False, True]] * 3
-    lopsided = World.make(truth, assigned=assigned, allowed=[[True, True], [False, True], [True, True]], negative=True)
+    lopsided = HeadProblem.make(
+        truth, assigned=assigned, allowed=[[True, True], [False, True], [True, True]], negative=True
+    )
     assert (
         search(lopsided, objective).head == search(lopsided, objective, "exhaustive").head == ((0, 1), (1, 1), (2, 1))
     )
     with pytest.raises(UnsoundSearchError, match="both literals of a label"):
         search(lopsided, objective, "antimonotone")
-    only = World.make(truth, assigned=assigned, allowed=positive)
+    only = HeadProblem.make(truth, assigned=assigned, allowed=positive)
     with pytest.raises(UnsoundSearchError):
         search(only, objective, "antimonotone")
 
 
 def test_it_is_refused_where_it_may_be_wrong():
-    negative = World.from_text(covered="111 011 000 000", uncovered="111 111 111 111 111 100")
+    negative = HeadProblem.from_text(covered="111 011 000 000", uncovered="111 111 111 111 111 100")
     assert search(negative, Objective("matthews")).strategy == "bound"
     with pytest.raises(UnsoundSearchError, match="positive"):
         search(negative, Objective("matthews"), "alike")

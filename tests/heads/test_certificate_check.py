@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyrule import measures
-from polyrule.heads import World, best_head, certify, search, verify_certificate
+from polyrule.heads import HeadProblem, best_head, certify, search, verify_certificate
 from polyrule.measures import AVERAGINGS, SCOPES, Objective
 
 MEASURES = [*measures.available(), "tp - fp", "(tp + 1) / (tp + fp + 2*fn + 1)"]
@@ -51,7 +51,7 @@ def test_certificates_verify_and_other_heads_do_not(random_world, seed, measure,
 
 
 def test_the_usual_measures_have_short_certificates():
-    world = World.from_text(covered="0110 1100 1000", uncovered="0011")
+    world = HeadProblem.from_text(covered="0110 1100 1000", uncovered="0011")
     for name, kind in {"f0.5": "singles", "hamming": "singles", "laplace": "ratio", "subset": "subset"}.items():
         assert certify(world, Objective(name))["kind"] == kind
     assert certify(world, Objective("f1", scope="all"))["kind"] == "ratio"
@@ -71,7 +71,7 @@ def test_the_usual_measures_have_short_certificates():
     ],
 )
 def test_a_tampered_certificate_is_refused(change, words):
-    world, objective = World.from_text(covered="0110 1100 1000"), Objective("precision", negative=False)
+    world, objective = HeadProblem.from_text(covered="0110 1100 1000"), Objective("precision", negative=False)
     certificate = {**certify(world, objective), **change}
     problems = verify_certificate(world, objective, [(0, 1), (1, 1)], certificate)
     assert problems
@@ -80,7 +80,7 @@ def test_a_tampered_certificate_is_refused(change, words):
 
 
 def test_a_wrong_level_is_refused():
-    world, objective = World.from_text(covered="0110 1100 1000"), Objective("laplace", negative=False)
+    world, objective = HeadProblem.from_text(covered="0110 1100 1000"), Objective("laplace", negative=False)
     certificate = certify(world, objective)
     assert verify_certificate(world, objective, search(world, objective).head, certificate) == []
     for level in ("1/3", "9/10"):
@@ -93,7 +93,7 @@ def test_a_wrong_level_is_refused():
 
 
 def test_a_proof_that_would_take_too_long_is_said_to_be_missing():
-    world, objective = World.make(np.eye(12, dtype=int)), Objective("f1", averaging="example")
+    world, objective = HeadProblem.make(np.eye(12, dtype=int)), Objective("f1", averaging="example")
     certificate = certify(world, objective)
     (problem,) = verify_certificate(world, objective, best_head(world, objective).head, certificate)
     assert "too many to try them all" in problem

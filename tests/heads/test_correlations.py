@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.heads.correlations import Branches, Literals
+from polyrule.heads.problem import HeadSpace
 from polyrule.heads.valuation import valuation
-from polyrule.heads.world import HeadSpace
 from polyrule.measures import Objective
 from polyrule.measures.association import SPECS
 

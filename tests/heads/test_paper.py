@@ -7,12 +7,12 @@ from fractions import Fraction as F
 import pytest
 
 from polyrule import measures
-from polyrule.heads import World, evaluate, search
+from polyrule.heads import HeadProblem, evaluate, search
 from polyrule.measures import Objective
 from polyrule.measures.base import Case
 from polyrule.measures.trial import find_witness
 
-FIGURE = World.from_text(covered="0110 1100 1000")
+FIGURE = HeadProblem.from_text(covered="0110 1100 1000")
 FIGURE_VALUES = {
     "1": F(2, 3), "2": F(2, 3), "3": F(1, 3), "4": F(0),
     "12": F(2, 3), "13": F(1, 2), "23": F(1, 2), "14": F(1, 3), "24": F(1, 3), "34": F(1, 6),
@@ -62,7 +62,7 @@ def test_the_trace_of_figure_1_marks_what_is_pruned():
 
 
 def test_association_view():
-    world = World.from_text(covered="01 11 10")
+    world = HeadProblem.from_text(covered="01 11 10")
     assert evaluate(world, Objective("subset"), head("12")) == F(1, 3)
     assert evaluate(world, Objective("precision"), head("12")) == F(2, 3)
 
@@ -92,7 +92,7 @@ WITNESSES = [
 
 @pytest.mark.parametrize(("measure", "averaging", "scope", "covered", "uncovered", "values"), WITNESSES)
 def test_counterexamples_of_the_table(measure, averaging, scope, covered, uncovered, values):
-    world = World.from_text(covered, uncovered)
+    world = HeadProblem.from_text(covered, uncovered)
     objective = Objective(measure, averaging, scope)
     for labels, value in values.items():
         found = evaluate(world, objective, head(labels))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyrule import measures
 from polyrule.errors import OptionError, UnsoundSearchError
-from polyrule.heads import World, best_head, check_search, evaluate, search
+from polyrule.heads import HeadProblem, best_head, check_search, evaluate, search
 from polyrule.heads.valuation import valuation
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, Lift, Objective, RatioMeasure
 
@@ -97,25 +97,25 @@ def test_registered_measures_one_by_one(random_world, name, averaging, scope):
 
 
 def test_the_best_head_is_the_first_by_value_size_tp_and_label_order():
-    tie = World.from_text(covered="110 110 001")  # {1,2} = 2/3 beats {1} and {2} by size, {3} by value
+    tie = HeadProblem.from_text(covered="110 110 001")  # {1,2} = 2/3 beats {1} and {2} by size, {3} by value
     assert best_head(tie, Objective("precision")).head == ((0, 1), (1, 1))
-    more_tp = World.make([[1, 1], [0, 1]], assigned=[[-1, -1], [0, -1]])
+    more_tp = HeadProblem.make([[1, 1], [0, 1]], assigned=[[-1, -1], [0, -1]])
     assert best_head(more_tp, Objective("precision", max_head_size=1)).head == ((1, 1),)
-    first = World.from_text(covered="111")
+    first = HeadProblem.from_text(covered="111")
     assert best_head(first, Objective("precision", max_head_size=2)).head == ((0, 1), (1, 1))
-    both_signs = World.make([[0], [1]])
+    both_signs = HeadProblem.make([[0], [1]])
     assert best_head(both_signs, Objective("precision")).head == ((0, 1),)
 
 
 def test_no_literal_with_a_true_positive_gives_none():
-    assert best_head(World.from_text(covered="00"), Objective("f1", negative=False)) is None
-    assert best_head(World.make(np.zeros((0, 3), int)), Objective("hamming")) is None
-    assert best_head(World.make([[1]], covered=[False]), Objective("recall")) is None
-    assert best_head(World.make([[1, 1]], weights=[0]), Objective("recall")) is None
+    assert best_head(HeadProblem.from_text(covered="00"), Objective("f1", negative=False)) is None
+    assert best_head(HeadProblem.make(np.zeros((0, 3), int)), Objective("hamming")) is None
+    assert best_head(HeadProblem.make([[1]], covered=[False]), Objective("recall")) is None
+    assert best_head(HeadProblem.make([[1, 1]], weights=[0]), Objective("recall")) is None
 
 
 def test_lifted_heads_compete_by_size_and_two_best_singles_are_not_the_best_pair():
-    world = World.from_text(covered="011", uncovered="001 001 001")
+    world = HeadProblem.from_text(covered="011", uncovered="001 001 001")
     pairs = {h: evaluate(world, Objective("f1"), [(a - 1, 1) for a in h]) for h in [(1, 2), (2, 3), (1, 3)]}
     assert pairs[1, 2] == pytest.approx(2 / 3)
     assert pairs[2, 3] == pytest.approx(4 / 7)
@@ -125,7 +125,7 @@ def test_lifted_heads_compete_by_size_and_two_best_singles_are_not_the_best_pair
 
 
 def test_exhaustive_search_refuses_what_it_cannot_finish():
-    world = World.make(np.ones((2, 40), int))
+    world = HeadProblem.make(np.ones((2, 40), int))
     with pytest.raises(OptionError, match="max_head_size"):
         search(world, Objective("f1"), "exhaustive")
     assert len(search(world, Objective("f1", max_head_size=2), "exhaustive").head) == 2
@@ -134,7 +134,7 @@ def test_exhaustive_search_refuses_what_it_cannot_finish():
 
 
 def test_bound_refuses_a_function_without_bound_on_many_labels():
-    world = World.make(np.ones((2, 40), int))
+    world = HeadProblem.make(np.ones((2, 40), int))
     with pytest.raises(OptionError, match="no bound is known"):
         best_head(world, Objective(OTHERS[-3], negative=False))
 
@@ -156,7 +156,9 @@ def test_bound_refuses_a_function_without_bound_on_many_labels():
     ],
 )
 def test_an_unsound_search_is_refused_with_a_witness(objective, strategy, words):
-    world = World.from_text(covered="0110 1100 1000", uncovered="0001", negative=objective.measure.name == "matthews")
+    world = HeadProblem.from_text(
+        covered="0110 1100 1000", uncovered="0001", negative=objective.measure.name == "matthews"
+    )
     with pytest.raises(UnsoundSearchError) as caught:
         search(world, objective, strategy)
     assert words in str(caught.value)
@@ -164,9 +166,9 @@ def test_an_unsound_search_is_refused_with_a_witness(objective, strategy, words)
 
 
 def test_facts_that_need_unset_labels_are_not_used_once_labels_are_set():
-    fresh = World.make([[0, 0, 0], [0, 1, 0], [1, 0, 0]])
+    fresh = HeadProblem.make([[0, 0, 0], [0, 1, 0], [1, 0, 0]])
     assert search(fresh, Objective("precision", averaging="example")).strategy == "decomposable"
-    later = World.make(fresh.truth, assigned=[[-1] * 3, [0, -1, 0], [-1] * 3])
+    later = HeadProblem.make(fresh.truth, assigned=[[-1] * 3, [0, -1, 0], [-1] * 3])
     assert search(later, Objective("precision", averaging="example")).strategy == "bound"
     with pytest.raises(UnsoundSearchError, match="set already"):
         search(later, Objective("precision", averaging="example"), "decomposable")
@@ -176,7 +178,7 @@ def test_branch_and_bound_really_prunes():
     rng = np.random.default_rng(5)
     profiles = rng.random((6, 12)) < 0.4
     truth = profiles[rng.integers(0, 6, 60)] ^ (rng.random((60, 12)) < 0.05)
-    world = World.make(truth.astype(int), covered=rng.random(60) < 0.5)
+    world = HeadProblem.make(truth.astype(int), covered=rng.random(60) < 0.5)
     for objective in (
         Objective("f1", averaging="example"),
         Objective("jaccard", averaging="example", scope="all"),
@@ -216,8 +218,11 @@ def test_searches_that_stay_exact_are_let_through():
 @pytest.mark.parametrize(("measure", "strategy"), [("precision", "decomposable"), ("subset", "subset")])
 def test_single_literals_are_lifted_where_the_peak_is_at_one_label(measure, strategy):
     objective = Objective(measure, lift="peak:1,1.5", max_head_size=1)
-    found = search(World.from_text(covered="011 010", uncovered="100"), objective, strategy)
-    assert (found.head, found.value) == (((1, 1),), evaluate(World.from_text("011 010", "100"), objective, [(1, 1)]))
+    found = search(HeadProblem.from_text(covered="011 010", uncovered="100"), objective, strategy)
+    assert (found.head, found.value) == (
+        ((1, 1),),
+        evaluate(HeadProblem.from_text("011 010", "100"), objective, [(1, 1)]),
+    )
 
 
 @pytest.mark.parametrize("measure", ["fn/tp", "(tn+fn)/(tp+fp)", "f1", "kappa"])
@@ -230,5 +235,5 @@ def test_literals_that_are_never_right_may_be_tried(random_world, measure, seed)
 
 
 def test_nothing_is_best_where_nothing_counts():
-    world = World.make([[1, 0]], weights=[0])
+    world = HeadProblem.make([[1, 0]], weights=[0])
     assert search(world, Objective("f1", averaging="example", lift="root:2"), min_tp=0) is None

@@ -13,13 +13,13 @@ from polyrule import RuleListClassifier, load
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import GrowOptions, OutOfTime
-from polyrule.kernels.native import NativeEngine
-from polyrule.kernels.reference import ReferenceEngine
 from polyrule.learning.separate import Learning, SeparateOptions
 from polyrule.measures import Objective
 from polyrule.model.printing import format_counts
 from polyrule.model.rule import Literal, Rule
+from polyrule.search.native import NativeEngine
+from polyrule.search.protocol import GrowOptions, OutOfTime
+from polyrule.search.reference import ReferenceEngine
 from polyrule.utils.compute import native
 from polyrule.verification import certify, verify
 
@@ -100,7 +100,7 @@ def test_a_rule_is_kept_as_far_as_it_has_come(data, monkeypatch) -> None:
     assert whole is not None
     assert len(whole.body) > 1
     engine.deadline = 1.0
-    monkeypatch.setattr("polyrule.kernels.growth.time.monotonic", _Late(6))
+    monkeypatch.setattr("polyrule.search.growth.time.monotonic", _Late(6))
     with pytest.raises(OutOfTime) as late:
         engine.grow()
     best = late.value.best

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from polyrule import RuleListClassifier
-from polyrule.kernels import engine, growth
-from polyrule.kernels import native as compiled
 from polyrule.learning.messages import Progress, describe, telling, within_rules
+from polyrule.search import growth
+from polyrule.search import native as compiled
+from polyrule.search import protocol as engine
 from polyrule.utils.compute import native
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from polyrule import RuleListClassifier
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import Candidate
-from polyrule.kernels.state import TrainingState
+from polyrule.search.protocol import Candidate
+from polyrule.search.state import TrainingState
 
 
 @pytest.fixture

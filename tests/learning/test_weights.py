@@ -15,13 +15,13 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.examples import LARGEST_TOTAL, integer_weights
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import GrowOptions
-from polyrule.kernels.native import make_engine
 from polyrule.learning.composing import Composition
 from polyrule.learning.expecting import expected
 from polyrule.learning.selection import Pruning
 from polyrule.learning.separate import Learner
 from polyrule.measures import Objective, available
+from polyrule.search.native import make_engine
+from polyrule.search.protocol import GrowOptions
 from polyrule.utils.compute import Compute, native
 from polyrule.verification import verify
 

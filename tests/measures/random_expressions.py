@@ -1,7 +1,7 @@
 """Fifty random rational expressions and what is proved about them.
 
 ``make prove`` settles all of them anew, writes verdicts, certificates and worlds to ``random_expressions.json`` and
-says how many were settled and how long it took; the tests check what is written there, which takes no search and no z3.
+says how many were result and how long it took; the tests check what is written there, which takes no search and no z3.
 """
 
 from __future__ import annotations
@@ -72,19 +72,19 @@ def _join(rng, terms, signs):
 
 def main():
     from polyrule import measures
-    from polyrule.measures.proofs import settle
+    from polyrule.measures.proofs import prove_measure
 
     records, slowest, settled_count = [], 0.0, 0
     for text in expressions():
         measure = measures.get(text)
-        settled = settle(measure, nothing_set=False, negative=True, seconds=SECONDS)
-        slowest = max(slowest, settled.seconds)
-        settled_count += settled.status != "open" and settled.seconds <= SECONDS
-        witness = settled.witness
-        record = {"expression": text, "verdict": settled.status}
-        if settled.proof is not None:
-            record["proof"] = settled.proof.to_dict(measure)
-        if settled.status == "neither":
+        result = prove_measure(measure, nothing_set=False, negative=True, seconds=SECONDS)
+        slowest = max(slowest, result.seconds)
+        settled_count += result.status != "open" and result.seconds <= SECONDS
+        witness = result.witness
+        record = {"expression": text, "verdict": result.status}
+        if result.proof is not None:
+            record["proof"] = result.proof.to_dict(measure)
+        if result.status == "neither":
             record["world"] = {
                 "truth": ["".join(map(str, row)) for row in witness.truth],
                 "covered": [int(x) for x in witness.covered],
@@ -92,11 +92,11 @@ def main():
                 "heads": [[list(literal) for literal in head] for head in witness.heads],
             }
         records.append(record)
-        sys.stdout.write(f"{settled.seconds:6.2f} s  {settled.status:14} {text}  {settled.open_because}\n")
+        sys.stdout.write(f"{result.seconds:6.2f} s  {result.status:14} {text}  {result.open_because}\n")
         sys.stdout.flush()
     STORED.write_text("[\n" + ",\n".join(json.dumps(record) for record in records) + "\n]\n", encoding="utf-8")
     sys.stdout.write(
-        f"{settled_count} of {len(records)} settled within {SECONDS:g} s each, the slowest in {slowest:.1f} s\n"
+        f"{settled_count} of {len(records)} result within {SECONDS:g} s each, the slowest in {slowest:.1f} s\n"
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.heads import World, search
+from polyrule.heads import HeadProblem, search
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, Objective, RatioMeasure, available
 from polyrule.measures.association import round_average
 
@@ -22,7 +22,7 @@ def random_world(seed):
     rows, labels = rng.integers(1, 8), rng.integers(1, 5)
     truth = (rng.random((rows, labels)) < 0.5).astype(int)
     assigned = np.where(rng.random((rows, labels)) < 0.3, 0, -1)
-    return World.make(truth, rng.random(rows) < 0.7, assigned, rng.integers(1, 3, rows))
+    return HeadProblem.make(truth, rng.random(rows) < 0.7, assigned, rng.integers(1, 3, rows))
 
 
 def interpret(form, world, objective):

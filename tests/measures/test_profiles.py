@@ -11,7 +11,7 @@ from polyrule import measures
 from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, head_value
 from polyrule.measures.profiles import LABELS, Profiles, complete_sizes, label_profiles, profile_batches
-from polyrule.measures.small_worlds import Batch, head_values, heads_over, usable_heads
+from polyrule.measures.small_problems import Batch, head_values, heads_over, usable_heads
 from polyrule.measures.trial import Trial, as_head, extent, find_witness
 
 
@@ -32,7 +32,7 @@ def test_every_matrix_has_its_profile(examples, nothing_set):
     known = set()
     for worlds in profile_batches(2500, nothing_set, "all"):
         if worlds.n_labels == 2:
-            for kinds, outside in zip(worlds.kinds, worlds.outside, strict=True):
+            for kinds, outside in zip(worlds.outcomes, worlds.outside, strict=True):
                 known.add(tuple(sorted((*kinds[k], outside[k, 1]) for k in range(2))))
     states = (UNSET,) if nothing_set else (UNSET, 0)
     for cells in product((0, 1), repeat=2 * examples):
@@ -69,7 +69,7 @@ def test_the_stated_size_is_complete():
         worlds = list(profile_batches(5000, nothing_set, "head"))
         assert sum(map(len, worlds)) == 5000
         small = [w for w in worlds if w.n_labels <= max(LABELS)][: len(worlds)]
-        seen = sum(len(w) for w in small if w.kinds[0, 0].sum() + w.outside[0, 0].sum() <= examples)
+        seen = sum(len(w) for w in small if w.outcomes[0, 0].sum() + w.outside[0, 0].sum() <= examples)
         assert seen >= count
     assert "all with up to 3 labels and 5 examples" in extent(Case(measures.matthews()), 4000)
     assert len(label_profiles(2, 1, True, "head")) == 6

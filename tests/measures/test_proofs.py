@@ -19,7 +19,7 @@ from polyrule import measures
 from polyrule.measures.base import Case
 from polyrule.measures.definition import head_value
 from polyrule.measures.grammar import tree
-from polyrule.measures.proofs import known_proof, recheck, settle
+from polyrule.measures.proofs import known_proof, prove_measure, recheck
 from polyrule.measures.proofs.lemmas import cases, find, holds
 from polyrule.measures.proofs.normal_form import is_monotone, one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, Polynomial, effort, spend
@@ -176,25 +176,25 @@ def test_roots_are_squared():
 
 
 def test_a_refutation_shows_its_world():
-    settled = settle(measures.get("min(tp, tn) / (tp + fp + tn + fn)"), nothing_set=True)
-    assert settled.status == "neither"
-    assert str(settled.witness) == "covered 111, uncovered 011,001: {2}=1/3 > {2,3}=1/6 but {1,2,3}=1/3"
+    result = prove_measure(measures.get("min(tp, tn) / (tp + fp + tn + fn)"), nothing_set=True)
+    assert result.status == "neither"
+    assert str(result.witness) == "covered 111, uncovered 011,001: {2}=1/3 > {2,3}=1/6 but {1,2,3}=1/3"
 
 
 @pytest.mark.usefixtures("few_worlds")
 def test_functions_are_honestly_open():
-    settled = settle(measures.FunctionMeasure("root", lambda tp, fp, tn, fn: np.sqrt(tp) - fp), seconds=0.5)
-    assert (settled.status, settled.open_because) == ("open", "only expressions of tp, fp, tn and fn can be proved")
+    result = prove_measure(measures.FunctionMeasure("root", lambda tp, fp, tn, fn: np.sqrt(tp) - fp), seconds=0.5)
+    assert (result.status, result.open_because) == ("open", "only expressions of tp, fp, tn and fn can be proved")
 
 
 @pytest.mark.skipif(not HAS_Z3, reason="z3 is an extra")
 @pytest.mark.usefixtures("few_worlds")
 def test_z3_proves_what_has_no_certificate():
     measure = measures.get("max(tp - fp, 0)")
-    settled = settle(measure)
-    assert settled.proof.certificate is None
-    assert settled.status == "anti-monotone"
-    assert recheck(measure, settled.proof.to_dict(measure)) == []
+    result = prove_measure(measure)
+    assert result.proof.certificate is None
+    assert result.status == "anti-monotone"
+    assert recheck(measure, result.proof.to_dict(measure)) == []
     assert measure.properties(nothing_set=False).fact == "L"  # from now on it is known in this process
 
 
@@ -202,7 +202,7 @@ def test_z3_proves_what_has_no_certificate():
 def test_without_z3_an_open_question_says_what_to_install(monkeypatch):
     monkeypatch.setattr("polyrule.measures.proofs.smt.load", lambda: None)
     measure = measures.get("max(tp - 2*fp, 0)")
-    assert "pip install 'polyrule[prove]'" in settle(measure, seconds=1).open_because
+    assert "pip install 'polyrule[prove]'" in prove_measure(measure, seconds=1).open_because
     stored = {"kind": "anti-monotone", "lemma": "fall", "nothing_set": False, "by": "z3", "cases": None}
     assert "not installed" in recheck(measure, stored)[0]
 
@@ -270,8 +270,8 @@ def test_nothing_is_asked_when_the_time_is_over(monkeypatch):
         raise AssertionError("z3 was asked")
 
     monkeypatch.setattr("polyrule.measures.proofs.smt.Question", asked)
-    settled = settle(measures.get("(tp/(tp+fp))**2 + (fp/(tp+fp))**2"), seconds=1e-9)
-    assert settled.status == "open"
+    result = prove_measure(measures.get("(tp/(tp+fp))**2 + (fp/(tp+fp))**2"), seconds=1e-9)
+    assert result.status == "open"
 
 
 def test_a_stored_proof_cannot_cost_more_than_finding_one():

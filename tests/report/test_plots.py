@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from tests.report.worlds import random_data, random_model
 
 from polyrule.errors import OptionError
-from polyrule.heads import World, search
+from polyrule.heads import HeadProblem, search
 from polyrule.measures import Objective
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
 from polyrule.report.tally import Covers, tally
@@ -77,7 +77,7 @@ def test_label_graph(world):
     ("strategy", "evaluated"), [("exhaustive", 15), ("antimonotone-tree", 12), ("antimonotone", 10)]
 )
 def test_head_tree_is_that_of_the_paper(strategy, evaluated):
-    paper = World.from_text(covered="0110 1100 1000")
+    paper = HeadProblem.from_text(covered="0110 1100 1000")
     tree = HeadTree(search(paper, Objective("precision"), strategy, trace=True, min_tp=0), "1234")
     frame = tree.frame()
     values = frame.dropna(subset="value").set_index("head")["value"].to_dict()
@@ -90,7 +90,7 @@ def test_head_tree_is_that_of_the_paper(strategy, evaluated):
 
 
 def test_a_search_without_a_trace_has_no_tree():
-    found = search(World.from_text(covered="01"), Objective("precision"))
+    found = search(HeadProblem.from_text(covered="01"), Objective("precision"))
     with pytest.raises(OptionError, match="trace=True"):
         HeadTree(found, "ab")
 

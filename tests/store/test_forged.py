@@ -192,7 +192,7 @@ def test_a_file_that_is_cut_short_while_it_is_used(folder) -> None:
 
 
 def test_a_file_that_is_cut_short_before_it_is_read_again(folder, monkeypatch) -> None:
-    monkeypatch.setattr("polyrule.scale.counter.room_for_blocks", lambda: 0)
+    monkeypatch.setattr("polyrule.search.counted.counter.room_for_blocks", lambda: 0)
     with pytest.raises(DataError, match=r"000001\.codes: the block is damaged \(0 bytes instead of 300\)"):
         fitted(Store(folder), callback=lambda *_: os.truncate(folder / "000001.codes", 0))
 
@@ -200,7 +200,7 @@ def test_a_file_that_is_cut_short_before_it_is_read_again(folder, monkeypatch) -
 @pytest.mark.parametrize("room", [0, 700, 10**9])
 def test_what_does_not_fit_memory_is_read_again(folder, monkeypatch, room) -> None:
     expected = fitted(Store(folder), refine=True)
-    monkeypatch.setattr("polyrule.scale.counter.room_for_blocks", lambda: room)
+    monkeypatch.setattr("polyrule.search.counted.counter.room_for_blocks", lambda: room)
     assert fitted(Store(folder), refine=True, n_jobs=2) == expected
 
 

@@ -20,9 +20,9 @@ from polyrule.conditions import (
     SetCondition,
     n_conditions,
 )
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.measures import Objective
 from polyrule.measures.association import round_average
+from polyrule.search.protocol import Candidate, GrowOptions, Outcome
 
 Head = tuple[tuple[int, int], ...]
 
@@ -59,7 +59,7 @@ def holds(condition: Condition, row: list[float], assigned: list[int]) -> bool:
 
 
 class TwinEngine:
-    """The contract of `polyrule.kernels.engine.Engine`, for a handful of examples and labels."""
+    """The contract of `polyrule.search.protocol.Engine`, for a handful of examples and labels."""
 
     def __init__(self, table: Any, truth: Any, weights: Any, objective: Objective, options: GrowOptions) -> None:
         self.rows = np.asarray(table).tolist()

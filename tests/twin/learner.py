@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from tests.twin.engine import TwinEngine
 
-from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
+from polyrule.search.protocol import GrowOptions
 
 Rules = list[tuple[Any, ...]]
 

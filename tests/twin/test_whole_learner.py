@@ -12,8 +12,8 @@ from tests.twin.learner import binary_relevance, rule_list
 from tests.twin.predicting import predict
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
-from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
+from polyrule.search.protocol import GrowOptions
 from polyrule.utils.compute import native
 
 KERNELS = ["reference"] if native is None else ["reference", None]

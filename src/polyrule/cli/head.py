@@ -14,7 +14,7 @@ from polyrule.cli.output import print_json, write_text
 from polyrule.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from polyrule.heads import HeadResult, Node
+    from polyrule.heads import HeadResult, TreeNode
 
 
 _SEARCHES = ["auto", "exhaustive", "antimonotone", "antimonotone-tree", "decomposable", "ratio", "subset", "bound"]
@@ -66,12 +66,14 @@ def head(
       polyrule head "0110 1100 1000" --names red,blue,white,green -o tree.svg
       polyrule head @labels.txt --measure f1 --averaging example --negative --json
     """
+    from polyrule.heads.problem import HeadProblem
     from polyrule.heads.search import search as find
-    from polyrule.heads.world import World
     from polyrule.measures import Objective
 
     inside, outside = _vectors(covered), _vectors(uncovered) if uncovered else []
-    world = World.make(_matrix([*inside, *outside]), [True] * len(inside) + [False] * len(outside), negative=negative)
+    world = HeadProblem.make(
+        _matrix([*inside, *outside]), [True] * len(inside) + [False] * len(outside), negative=negative
+    )
     objective = Objective(measure, averaging, scope, lift, "auto", max_head_size, negative)  # type: ignore[arg-type]
     called = _names(names, world.n_labels)
     found = find(world, objective, search, trace=True, min_tp=min_tp)
@@ -135,7 +137,7 @@ def text_tree(found: HeadResult, names: list[str]) -> str:
     assert found.trace is not None
     lines = ["{}"]
 
-    def walk(node: Node, indent: str) -> None:
+    def walk(node: TreeNode, indent: str) -> None:
         for number, child in enumerate(node.children):
             last = number == len(node.children) - 1
             value = "not evaluated" if child.value is None else str(child.value)
@@ -150,7 +152,7 @@ def text_tree(found: HeadResult, names: list[str]) -> str:
 
 
 def _record(found: HeadResult, names: list[str]) -> dict[str, Any]:
-    def node(part: Node) -> dict[str, Any]:
+    def node(part: TreeNode) -> dict[str, Any]:
         return {
             "head": _literals(part.head, names),
             "value": None if part.value is None else str(part.value),
@@ -181,7 +183,7 @@ _STYLE = (
 )
 
 
-def draw(root: Node, names: list[str], title: str) -> str:
+def draw(root: TreeNode, names: list[str], title: str) -> str:
     """Return an SVG drawing: a row per head size, best head framed, pruned heads dashed and grey."""
     places: dict[int, tuple[float, int]] = {}
     shapes: list[str] = []
@@ -196,15 +198,15 @@ def draw(root: Node, names: list[str], title: str) -> str:
     )
 
 
-def _value(node: Node) -> str:
+def _value(node: TreeNode) -> str:
     return "" if not node.head else "not evaluated" if node.value is None else str(node.value)
 
 
-def _width(node: Node, names: list[str]) -> float:
+def _width(node: TreeNode, names: list[str]) -> float:
     return max(len(head_text(node.head, names)), len(_value(node)), 3) * _LETTER + 12
 
 
-def _place(node: Node, names: list[str], depth: int, left: float, places: dict[int, tuple[float, int]]) -> float:
+def _place(node: TreeNode, names: list[str], depth: int, left: float, places: dict[int, tuple[float, int]]) -> float:
     """Give every node its centre; children side by side, the parent above their middle. Returns the right edge."""
     own = _width(node, names)
     edge = left
@@ -218,7 +220,7 @@ def _place(node: Node, names: list[str], depth: int, left: float, places: dict[i
     return max(edge, left + own + _GAP)
 
 
-def _draw(node: Node, names: list[str], places: dict[int, tuple[float, int]], shapes: list[str]) -> None:
+def _draw(node: TreeNode, names: list[str], places: dict[int, tuple[float, int]], shapes: list[str]) -> None:
     x, depth = places[id(node)]
     y = depth * _ROW + 10
     for child in node.children:

@@ -37,8 +37,8 @@ from polyrule.model.counting import is_weighted, note_weights
 from polyrule.model.narrowing import without_unused_items
 from polyrule.model.packed import check_table
 from polyrule.model.predict import predict as run_rules
-from polyrule.scale.counting import NOTHING_COUNTED, Counting
-from polyrule.scale.device import heeding_memory
+from polyrule.search.counted.counting import NOTHING_COUNTED, Counting
+from polyrule.search.gpu.device import report_out_of_memory
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
@@ -97,7 +97,7 @@ class RuleEstimator(FittedRules):
 
     def _on_device(self) -> AbstractContextManager[None]:
         """Return what says it in a sentence where a GPU that was asked for runs out of memory."""
-        return nullcontext() if self.device == "cpu" else heeding_memory()
+        return nullcontext() if self.device == "cpu" else report_out_of_memory()
 
     def fit(
         self,

@@ -6,12 +6,12 @@ from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleClassifier, TrainingData, plain
-from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.messages import Callback, warn_about_measure
 from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
-from polyrule.scale.counting import Counting
+from polyrule.search.counted.counting import Counting
+from polyrule.search.protocol import GrowOptions
 from polyrule.utils.messages import parameter_name
 
 

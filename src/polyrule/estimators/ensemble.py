@@ -35,7 +35,7 @@ from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.scale.gpu_slopes import kernels_of
+from polyrule.search.gpu.gradients import kernels_of
 from polyrule.utils.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.utils.compute import Compute
 from polyrule.utils.messages import argument, parameter_name

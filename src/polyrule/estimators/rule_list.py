@@ -20,7 +20,6 @@ from polyrule.estimators.base import (
     unpacked,
 )
 from polyrule.estimators.sampling import list_on_all, sampled, share_of, with_default_counts
-from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition
 from polyrule.learning.constraints import Constraints, grow_restricted
 from polyrule.learning.messages import Callback, warn_about_measure
@@ -32,7 +31,8 @@ from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.narrowing import used_features
-from polyrule.scale.counting import Counting
+from polyrule.search.counted.counting import Counting
+from polyrule.search.protocol import GrowOptions
 from polyrule.utils.messages import argument, parameter_name
 
 

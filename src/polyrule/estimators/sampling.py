@@ -21,7 +21,7 @@ from polyrule.model import RuleList
 from polyrule.model.counting import default_counts, list_counts, with_counts
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.scale.covering import CodedBodies, coded_list_counts, reads_codes
+from polyrule.search.counted.coverage import EncodedBodies, encoded_list_counts, reads_codes
 from polyrule.store import Bins, Packed
 from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
 from polyrule.utils.arrays import Ints
@@ -90,20 +90,20 @@ def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
     return np.asarray(np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64))
 
 
-def _coded(model: RuleList | RuleEnsemble, training: TrainingData) -> CodedBodies | None:
+def _coded(model: RuleList | RuleEnsemble, training: TrainingData) -> EncodedBodies | None:
     """Return the bodies of a model as they are looked up by code; None where it needs the values."""
     table, flat = training.table, model.flat.bodies
-    return CodedBodies.of(flat, table.bins) if isinstance(table, Packed) and reads_codes(flat) else None
+    return EncodedBodies.of(flat, table.bins) if isinstance(table, Packed) and reads_codes(flat) else None
 
 
-def _list_counts(examples: Examples, model: RuleList, bodies: CodedBodies | None) -> Ints:
+def _list_counts(examples: Examples, model: RuleList, bodies: EncodedBodies | None) -> Ints:
     table, truth, weights = examples
     if bodies is not None:
-        return coded_list_counts(model, bodies, table.values.T, truth, _unless_all_one(weights))
+        return encoded_list_counts(model, bodies, table.values.T, truth, _unless_all_one(weights))
     return list_counts(model, table.decoded(used_features(model.rules)), truth, weights)
 
 
-def _coverage(examples: Examples, model: RuleEnsemble, bodies: CodedBodies | None) -> Ints:
+def _coverage(examples: Examples, model: RuleEnsemble, bodies: EncodedBodies | None) -> Ints:
     table, _, weights = examples
     if bodies is not None:
         return bodies.weights(table.values.T, _unless_all_one(weights))

@@ -20,9 +20,9 @@ from polyrule.data.table import Table
 from polyrule.errors import DataError
 from polyrule.evaluation.confusion import known_labels
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
-from polyrule.kernels.engine import GrowOptions
-from polyrule.kernels.native import make_engine
 from polyrule.measures import Objective, get
+from polyrule.search.native import make_engine
+from polyrule.search.protocol import GrowOptions
 from polyrule.utils.arrays import Bytes, Floats
 
 #: simple models that need the features, and what heads their column

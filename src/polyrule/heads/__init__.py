@@ -2,15 +2,15 @@
 
 from polyrule.heads.certificate import certify
 from polyrule.heads.certificate_check import verify_certificate
+from polyrule.heads.problem import HeadProblem, HeadResult, TreeNode, evaluate
 from polyrule.heads.search import best_head, check_search, search
-from polyrule.heads.world import HeadResult, Node, World, evaluate
 from polyrule.measures.definition import LabelCounts
 
 __all__ = [
+    "HeadProblem",
     "HeadResult",
     "LabelCounts",
-    "Node",
-    "World",
+    "TreeNode",
     "best_head",
     "certify",
     "check_search",

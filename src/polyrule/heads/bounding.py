@@ -21,35 +21,35 @@ import numpy as np
 from polyrule.errors import OptionError
 from polyrule.heads.branch_and_bound import bounds_for
 from polyrule.heads.correlations import SLACK, Literals, formula_of_sums
+from polyrule.heads.problem import HeadProblem, HeadSpace
 from polyrule.heads.search import chosen_search
 from polyrule.heads.valuation import MicroValuation, Valuation, valuation
-from polyrule.heads.world import HeadSpace, World
 from polyrule.measures.association import MEstimate
 from polyrule.measures.objective import Objective
 from polyrule.utils.arrays import Floats, Ints
 
 #: intervals of x, halvings of the range of levels, and of the range of μ
-_INTERVALS, _LEVELS, _SLOPES = 64, 14, 12
+_INTERVALS, _LEVELS, _TILTS = 64, 14, 12
 
 
-def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction | None:
-    """Return what no head of a body is worth more than, for an objective with an `effort`; None if `value` is best.
+def bound_heads(problem: HeadProblem, objective: Objective, value: Fraction) -> Fraction | None:
+    """Return a bound of all heads of a body for an objective with an `effort`; None if `value` is best.
 
     Examples
     --------
-    >>> world = World.from_text(covered="110 111 100", uncovered="001 000 010")
-    >>> bound_heads(world, Objective("m2", effort=3), Fraction(4, 5))
+    >>> problem = HeadProblem.from_text(covered="110 111 100", uncovered="001 000 010")
+    >>> bound_heads(problem, Objective("m2", effort=3), Fraction(4, 5))
     Fraction(160001, 200000)
     """
-    bound = climbed_bound(world, objective, value)
+    bound = climbed_bound(problem, objective, value)
     return None if bound == value else bound
 
 
-def climbed_bound(world: World, objective: Objective, value: Fraction) -> Fraction | None:
-    """Return what no head of a body is worth more than, `value` if that is best; None where the search is exact."""
+def climbed_bound(problem: HeadProblem, objective: Objective, value: Fraction) -> Fraction | None:
+    """Return a bound of all heads of a body, `value` if that is best; None if the search is exact."""
     if objective.effort is None:
         return None
-    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+    space, values = HeadSpace.of(problem, objective), valuation(problem, objective)
     if chosen_search(values, space) != "climb":
         return None
     bound = _bound(values, space, value)
@@ -62,7 +62,7 @@ def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
     bounds = bounds_for(values, space, space.labels)
     if bounds is None:
         raise OptionError(
-            f"effort needs a bound to say how far a head is from the best, and none is known for {values.objective}; "
+            f"effort needs a bound on the distance from the best head, and there is none for {values.objective}; "
             "declare the measure monotone if it is, or choose another averaging or scope"
         )
     plain = getattr(bounds, "plain", bounds)  # without what only compares with a target
@@ -87,7 +87,7 @@ class _GainSums:
 
     def __init__(self, values: MicroValuation, space: HeadSpace, formula: str) -> None:
         measure = values.objective.measure
-        self.formula, self.most = formula, space.max_size
+        self.formula, self.max_size = formula, space.max_size
         self.m = float(measure.m) if isinstance(measure, MEstimate) else 0.0
         self.literals = Literals(values, space)
         self.share = self.literals.s if formula == "m_estimate" else self.literals.x
@@ -95,14 +95,14 @@ class _GainSums:
         self.edges = np.linspace(ends.min(), ends.max(), _INTERVALS + 1)
 
     def may_reach(self, level: float) -> bool:
-        """Say no only if no head reaches a level that is not negative."""
+        """Return False only if no head reaches a level that is not negative."""
         slack = SLACK * (float(self.literals.weight.sum()) + self.m)
         reach = 2.0 * (1.0 + level)
         low = np.full(_INTERVALS, -reach)
         high = np.full(_INTERVALS, reach)
         left = np.arange(_INTERVALS)
         plain = [self._plain(level, edge) for edge in self.edges]
-        for _ in range(_SLOPES):
+        for _ in range(_TILTS):
             third = (high - low) / 3
             first = self._largest(plain, level, left, low + third)
             second = self._largest(plain, level, left, high - third)
@@ -128,9 +128,9 @@ class _GainSums:
             sloped = slope[:, None, None] * self.literals.weight * (self.share - edge)
             gains = np.stack([plain[end] for end in ends]) + sloped
             best = np.where(self.literals.usable, gains, -np.inf).max(axis=2)
-            if self.most < best.shape[1]:
-                best = np.partition(best, -self.most, axis=1)[:, -self.most :]
+            if self.max_size < best.shape[1]:
+                best = np.partition(best, -self.max_size, axis=1)[:, -self.max_size :]
             largest = best.max(axis=1)
-            taken = np.where(largest > 0, np.clip(best, 0, None).sum(axis=1), largest)  # no head is empty
-            sums.append(taken + self.m * (self.edges[ends] - level))
+            gains = np.where(largest > 0, np.clip(best, 0, None).sum(axis=1), largest)  # no head is empty
+            sums.append(gains + self.m * (self.edges[ends] - level))
         return np.asarray(np.maximum(*sums))

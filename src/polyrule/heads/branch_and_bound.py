@@ -1,8 +1,8 @@
 """Branch and bound: exact for every objective, and fast where a bound on everything below a head is tight.
 
-Labels are decided one after the other: left out, or in the head with one of their literals. `Bounds` says what the
+Labels are decided one after the other: left out, or in the head with one of their literals. `Bounds` limits what the
 best head below such a decision could reach; where that is worse than the best head found so far, the branch is cut
-off. A bound speaks about heads that add j >= 1 of the labels still open to the literals already chosen. It is taken for
+off. A bound is about heads that add j >= 1 of the labels still open to the literals already chosen. It is taken for
 every j, because a head of known size is bounded much better, and because a lift depends on the size.
 """
 
@@ -14,6 +14,7 @@ from typing import Protocol
 from polyrule.errors import OptionError
 from polyrule.heads.correlations import Branches, Literals, formula_of_sums
 from polyrule.heads.example_bounds import ExampleBounds
+from polyrule.heads.problem import HeadSpace, Rank, SearchRecord, rank
 from polyrule.heads.single_literals import label_sets
 from polyrule.heads.valuation import (
     ExampleValuation,
@@ -22,7 +23,6 @@ from polyrule.heads.valuation import (
     SubsetValuation,
     Valuation,
 )
-from polyrule.heads.world import Found, HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head
 
@@ -35,7 +35,7 @@ class BranchAndBound:
     def __init__(self, space: HeadSpace, valuation: Valuation) -> None:
         self.space = space
         self.valuation = valuation
-        self.found = Found()
+        self.record = SearchRecord()
         singles = {literal: self._try((literal,)) for literal in space.literals}
         # Promising labels first: good heads are found early, and bounds below the late labels are cheap and tight.
         self.labels = sorted(space.labels, key=lambda x: (max(singles[s] for s in space.choices[x]), -x), reverse=True)
@@ -57,16 +57,16 @@ class BranchAndBound:
         for depth in range(len(tps) - 1, -1, -1):
             self.tp_left[depth] = self.tp_left[depth + 1] + tps[depth]
 
-    def run(self) -> Found:
+    def run(self) -> SearchRecord:
         """Search the whole space."""
         self._branch((), 0, 0)
-        return self.found
+        return self.record
 
     def _try(self, head: Head) -> Rank:
         """Evaluate a head unless it has been."""
-        value, _ = self.found.seen.get(head, (None, ""))
+        value, _ = self.record.seen.get(head, (None, ""))
         if value is None:
-            return self.found.note(head, self.valuation.rank(head))
+            return self.record.note(head, self.valuation.rank(head))
         return rank(value, head, self.valuation.tp(head))
 
     def _branch(self, head: Head, depth: int, tp: int) -> None:
@@ -74,7 +74,7 @@ class BranchAndBound:
             return
         if self._hopeless(head, depth, tp):
             if head:
-                self.found.seen[head] = self.found.seen[head][0], "pruned"
+                self.record.seen[head] = self.record.seen[head][0], "pruned"
             return
         choices = self.choices[self.labels[depth]]
         for literal in choices:
@@ -86,26 +86,26 @@ class BranchAndBound:
             self._branch(head, depth + 1, tp)
 
     def _hopeless(self, head: Head, depth: int, tp: int) -> bool:
-        """Whether nothing that adds at least one of the labels from `depth` on to the head can beat the best so far."""
-        best = self.found.rank
+        """Return True if no head with at least one more of the labels from `depth` on beats the best."""
+        best = self.record.rank
         assert best is not None
         if self.bounds is None:
             return False
-        most = min(self.space.max_size, len(head) + len(self.labels) - depth)
-        limit = self.bounds.limit(head, depth, most, best[0])
-        return (limit, most, tp + self.tp_left[depth]) < best[:3]
+        max_size = min(self.space.max_size, len(head) + len(self.labels) - depth)
+        limit = self.bounds.limit(head, depth, max_size, best[0])
+        return (limit, max_size, tp + self.tp_left[depth]) < best[:3]
 
 
-def search_bound(space: HeadSpace, valuation: Valuation) -> Found:
+def search_bound(space: HeadSpace, valuation: Valuation) -> SearchRecord:
     """Search the whole space but what cannot hold the best head."""
     return BranchAndBound(space, valuation).run()
 
 
 class Bounds(Protocol):
-    """Bounds for one world, objective and order of labels."""
+    """Bounds for one problem, objective and order of labels."""
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction | float:
-        """Bound every head that adds at least one label from ``labels[depth:]`` and has at most `most` labels.
+    def limit(self, head: Head, depth: int, max_size: int, target: Fraction | float) -> Fraction | float:
+        """Bound every head that adds at least one label from ``labels[depth:]`` and has at most `max_size` labels.
 
         A float is a bound, too, rounding included. Once the bound is known not to be below `target` it may be loose.
         """
@@ -124,7 +124,7 @@ def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bou
         formula = formula_of_sums(valuation)
         return plain if formula in (None, "m_estimate") else CorrelationBounds(plain, str(formula), space)
     assert isinstance(valuation, ExampleValuation)
-    if valuation.world.has_unknown:
+    if valuation.problem.has_unknown:
         return None  # an added label moves every count of an example that knows it, and none of one that does not
     return ExampleBounds(valuation, space, labels)
 
@@ -136,15 +136,15 @@ class MicroBounds:
         self.valuation = valuation
         self.labels = labels
         options = [[valuation.delta[literal] for literal in space.choices[label]] for label in labels]
-        self.low = [_prefix_sums(options[depth:], least=True) for depth in range(len(labels))]
-        self.high = [_prefix_sums(options[depth:], least=False) for depth in range(len(labels))]
+        self.low = [_prefix_sums(options[depth:], minimum=True) for depth in range(len(labels))]
+        self.high = [_prefix_sums(options[depth:], minimum=False) for depth in range(len(labels))]
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction:
+    def limit(self, head: Head, depth: int, max_size: int, target: Fraction | float) -> Fraction:
         """Take the largest bound over j."""
         counts = self.valuation.counts(head)
         measure = self.valuation.objective.measure
         best: Fraction | None = None
-        for j in range(1, most - len(head) + 1):
+        for j in range(1, max_size - len(head) + 1):
             low, high = _plus(counts, self.low[depth][j]), _plus(counts, self.high[depth][j])
             bound = measure.upper_bound(low, high)
             assert bound is not None
@@ -163,11 +163,11 @@ class CorrelationBounds:
         self.plain = plain
         self.branches = Branches(formula, Literals(plain.valuation, space))
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction | float:
+    def limit(self, head: Head, depth: int, max_size: int, target: Fraction | float) -> Fraction | float:
         """Answer with something below the target where the branch cannot reach it."""
         if target >= 0 and not self.branches.may_reach(float(target), list(head), self.plain.labels[depth:]):
             return float(target) - 1.0
-        return self.plain.limit(head, depth, most, target)
+        return self.plain.limit(head, depth, max_size, target)
 
 
 class LabelBounds:
@@ -187,17 +187,17 @@ class LabelBounds:
                 sums.append(sums[-1] + gain)
             self.sums.append(sums)
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction:
+    def limit(self, head: Head, depth: int, max_size: int, target: Fraction | float) -> Fraction:
         """Take the largest over j of the mean with the j largest gains."""
         v = self.valuation
         if v.outside is None:
-            chosen = sum((v.single[s] for s in head), Fraction(0))
+            total = sum((v.single[s] for s in head), Fraction(0))
         else:
-            chosen = sum((v.single[s] - v.outside[s[0]] for s in head), v.total_outside)
+            total = sum((v.single[s] - v.outside[s[0]] for s in head), v.total_outside)
         limits = []
-        for j in range(1, most - len(head) + 1):
+        for j in range(1, max_size - len(head) + 1):
             size = len(head) + j
-            mean = (chosen + self.sums[depth][j]) / (size if v.outside is None else v.world.n_labels)
+            mean = (total + self.sums[depth][j]) / (size if v.outside is None else v.problem.n_labels)
             limits.append(mean * v.rho(size))
         # Averages of roots are rounded to 128 places; one step covers that.
         return max(limits) + (Fraction(1, 1 << 100) if v.objective.measure.rounded else 0)
@@ -210,7 +210,7 @@ class SubsetBounds:
         self.valuation = valuation
         self.space = space
         self.labels = labels
-        self.total = valuation.world.total_weight
+        self.total = valuation.problem.total_weight
         self.open_scope = valuation.objective.scope == "head"
         usable = set(space.choices)
         self.hopeless = valuation.everyone  # examples not ruled out by labels that can never be in a head
@@ -228,17 +228,17 @@ class SubsetBounds:
         for literal in head:
             alive &= v.right[literal]
         if not self.open_scope:
-            said = {label for label, _ in head}
+            predicted = {label for label, _ in head}
             for label in self.labels[:depth]:
-                if label not in said:
+                if label not in predicted:
                     alive &= v.absent[label]
         return alive
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction:
+    def limit(self, head: Head, depth: int, max_size: int, target: Fraction | float) -> Fraction:
         """Bound the weight of the examples that can still be right, per number of labels added."""
         v = self.valuation
         alive = self._alive(head, depth)
-        sizes = range(len(head) + 1, most + 1)
+        sizes = range(len(head) + 1, max_size + 1)
         if not self.open_scope:
             weight = max((v.weight(alive & group) for group in self.groups), default=0)
             return Fraction(weight, self.total) * max(v.rho(size) for size in sizes)
@@ -250,10 +250,10 @@ class SubsetBounds:
         return max(Fraction(left[j], self.total) * v.rho(size) for j, size in enumerate(sizes))
 
 
-def _prefix_sums(options: list[list[Counts]], least: bool) -> list[Counts]:
+def _prefix_sums(options: list[list[Counts]], minimum: bool) -> list[Counts]:
     """Return, for j = 0, 1, …, the smallest or largest sum of each count over j of the labels."""
-    pick = min if least else max
-    columns = [sorted((pick(d[c] for d in option) for option in options), reverse=not least) for c in range(4)]
+    pick = min if minimum else max
+    columns = [sorted((pick(d[c] for d in option) for option in options), reverse=not minimum) for c in range(4)]
     sums: list[Counts] = [(0, 0, 0, 0)]
     for row in zip(*columns, strict=True):
         sums.append(_plus(sums[-1], row))

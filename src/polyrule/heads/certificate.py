@@ -1,12 +1,12 @@
 """Certificates: plain data that show why a head is the best for its body, to be stored with a rule.
 
 ``singles``  the value of every usable literal; the head holds those that reach the best (facts A, C, E)
-``ratio``    the linear form and λ, so that everyone can see that no head has a positive sum of gains a - λ·b (facts
+``ratio``    the linear form and λ, which show that no head has a positive sum of gains a - λ·b (facts
 B, C);
              with a lift, a λ for every head size
 ``alike``    the same for correlations, of which only literals with equal counts go together (fact H)
 ``subset``   the weight that every usable literal treats rightly; the head's literals have one and the same set (fact D)
-``bounded``  a head found with an `effort`, and what no head is worth more than
+``bounded``  a head from a search with an `effort`, and a bound of all heads
 ``heads``    no short proof is known; only the number of heads, for a verifier that tries them all
 
 `polyrule.heads.certificate_check` checks them without any of the searches.
@@ -18,11 +18,11 @@ from fractions import Fraction
 from typing import Any
 
 from polyrule.heads.bounding import climbed_bound
+from polyrule.heads.problem import HeadProblem, HeadSpace, SearchRecord
 from polyrule.heads.ratio_search import LinearForm, dinkelbach, linear_form
 from polyrule.heads.search import best_head, known_properties
 from polyrule.heads.single_literals import alike_values, search_decomposable, search_subset
 from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
-from polyrule.heads.world import Found, HeadSpace, World
 from polyrule.measures.definition import LabelValue
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
@@ -30,31 +30,31 @@ from polyrule.measures.ratio import RatioMeasure
 Certificate = dict[str, Any]
 
 
-def certify(world: World, objective: Objective) -> Certificate | None:
-    """Return the certificate of the best head in a `world` for an `objective` as JSON values; None if there is no head.
+def certify(problem: HeadProblem, objective: Objective) -> Certificate | None:
+    """Return the certificate of the best head of a problem as JSON values; None if there is no head.
 
     Examples
     --------
-    >>> world = World.from_text(covered="0110 1100 1000")
-    >>> certify(world, Objective("precision"))
+    >>> problem = HeadProblem.from_text(covered="0110 1100 1000")
+    >>> certify(problem, Objective("precision"))
     {'kind': 'singles', 'head': [[0, 1], [1, 1]], 'value': '2/3',
      'singles': [[0, 1, '2/3'], [1, 1, '2/3'], [2, 1, '1/3']]}
     """
-    best = best_head(world, objective)
+    best = best_head(problem, objective)
     if best is None:
         return None
-    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+    space, values = HeadSpace.of(problem, objective), valuation(problem, objective)
     start = {"head": [list(literal) for literal in best.head], "value": str(best.value)}
-    bound = climbed_bound(world, objective, best.value)
+    bound = climbed_bound(problem, objective, best.value)
     if bound is not None:
         return {"kind": "bounded", **start, "bound": str(bound)}
     if isinstance(values, SubsetValuation):
         if objective.scope == "head" and objective.lift.is_none:
-            shares, total = _singles(search_subset(space, values)), world.total_weight
+            shares, total = _singles(search_subset(space, values)), problem.total_weight
             return {"kind": "subset", **start, "right": [[*s, int(share * total)] for s, share in shares.items()]}
         return {"kind": "heads", **start, "heads": space.size}
-    known = known_properties(values, space)
-    if objective.lift.is_none and known.proved and known.kind == "decomposable":
+    properties = known_properties(values, space)
+    if objective.lift.is_none and properties.proved and properties.kind == "decomposable":
         singles = _singles(search_decomposable(space, values))
         return {"kind": "singles", **start, "singles": [[*literal, str(v)] for literal, v in singles.items()]}
     alone = alike_values(values, space)
@@ -67,9 +67,9 @@ def certify(world: World, objective: Objective) -> Certificate | None:
     return {"kind": "heads", **start, "heads": space.size}
 
 
-def _singles(found: Found) -> dict[LabelValue, Fraction]:
-    """Return what a search that looks at nothing else found the literals to be worth."""
-    return {literal: value for (literal,), (value, _) in found.seen.items() if value is not None}
+def _singles(record: SearchRecord) -> dict[LabelValue, Fraction]:
+    """Return the values of single literals from a search that tries nothing else."""
+    return {literal: value for (literal,), (value, _) in record.seen.items() if value is not None}
 
 
 def _ratio(space: HeadSpace, values: Valuation, form: LinearForm) -> Certificate:
@@ -84,5 +84,5 @@ def _ratio(space: HeadSpace, values: Valuation, form: LinearForm) -> Certificate
     }
 
 
-def _level(space: HeadSpace, values: Valuation, form: LinearForm, least: int, most: int) -> Fraction:
-    return form.value(dinkelbach(space, values, form, least, most)[0])
+def _level(space: HeadSpace, values: Valuation, form: LinearForm, min_size: int, max_size: int) -> Fraction:
+    return form.value(dinkelbach(space, values, form, min_size, max_size)[0])

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from polyrule.heads.bounding import bound_heads
-from polyrule.heads.world import Rank, World, evaluate, rank
+from polyrule.heads.problem import HeadProblem, Rank, evaluate, rank
 from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.definition import Head, LabelValue, cell
 from polyrule.measures.objective import Objective
@@ -26,13 +26,13 @@ MOST_HEADS = 20_000
 
 
 def verify_certificate(
-    world: World, objective: Objective, head: Sequence[tuple[int, int]], certificate: dict[str, Any]
+    problem: HeadProblem, objective: Objective, head: Sequence[tuple[int, int]], certificate: dict[str, Any]
 ) -> list[str]:
     """Check that a certificate proves a head to be the best one; return what is wrong with it, nothing if it holds.
 
     Parameters
     ----------
-    world : World
+    problem : HeadProblem
         The examples as the body splits them.
     objective : Objective
         What heads are judged by.
@@ -44,42 +44,42 @@ def verify_certificate(
     Examples
     --------
     >>> from polyrule.heads import certify
-    >>> world, objective = World.from_text(covered="0110 1100 1000"), Objective("precision")
-    >>> certificate = certify(world, objective)
-    >>> verify_certificate(world, objective, [(0, 1), (1, 1)], certificate)
+    >>> problem, objective = HeadProblem.from_text(covered="0110 1100 1000"), Objective("precision")
+    >>> certificate = certify(problem, objective)
+    >>> verify_certificate(problem, objective, [(0, 1), (1, 1)], certificate)
     []
-    >>> verify_certificate(world, objective, [(0, 1)], certificate)
+    >>> verify_certificate(problem, objective, [(0, 1)], certificate)
     ['the certificate is for the head [(0, 1), (1, 1)], not for [(0, 1)]']
     """
     try:
-        return _Check(world, objective, tuple(head), certificate).run()
+        return _Check(problem, objective, tuple(head), certificate).run()
     except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError) as error:
         return [f"the certificate is malformed: {type(error).__name__}: {error}"]
 
 
 class _Check:
-    def __init__(self, world: World, objective: Objective, head: Head, certificate: dict[str, Any]) -> None:
-        self.world, self.objective, self.head, self.certificate = world, objective, head, certificate
-        self.tp = {(k, v): _count(world, k, v, "head")[0] for k in range(world.n_labels) for v in (0, 1)}
+    def __init__(self, problem: HeadProblem, objective: Objective, head: Head, certificate: dict[str, Any]) -> None:
+        self.problem, self.objective, self.head, self.certificate = problem, objective, head, certificate
+        self.tp = {(k, v): _count(problem, k, v, "head")[0] for k in range(problem.n_labels) for v in (0, 1)}
         self.literals = [
             (label, v)
             for label, v in self.tp
-            if world.allowed[label, v] and self.tp[label, v] >= 1 and (objective.negative or v == 1)
+            if problem.allowed[label, v] and self.tp[label, v] >= 1 and (objective.negative or v == 1)
         ]
         labels = len({label for label, _ in self.literals})
-        self.most = labels if objective.max_head_size is None else min(objective.max_head_size, labels)
+        self.max_size = labels if objective.max_head_size is None else min(objective.max_head_size, labels)
 
     def run(self) -> list[str]:
         claimed = [(int(label), int(v)) for label, v in self.certificate["head"]]
         if claimed != list(self.head):
             return [f"the certificate is for the head {claimed}, not for {list(self.head)}"]
-        if len({label for label, _ in self.head}) < len(self.head) or not 0 < len(self.head) <= self.most:
-            return [f"a head needs 1 to {self.most} different labels, not {list(self.head)}"]
+        if len({label for label, _ in self.head}) < len(self.head) or not 0 < len(self.head) <= self.max_size:
+            return [f"a head needs 1 to {self.max_size} different labels, not {list(self.head)}"]
         odd = [literal for literal in self.head if literal not in self.literals]
         if odd:
             return [f"the head holds {odd}, which no head may hold here"]
         value = Fraction(self.certificate["value"])
-        true = evaluate(self.world, self.objective, self.head)
+        true = evaluate(self.problem, self.objective, self.head)
         if value != true:
             return [f"the head has the value {true}, not {value}"]
         checks = {
@@ -96,9 +96,9 @@ class _Check:
     def _singles(self, value: Fraction) -> list[str]:
         o = self.objective
         negative = any(v == 0 for _, v in self.literals)
-        known = o.measure.properties(o.averaging, o.scope, negative, self.world.nothing_set)
-        if not (known.proved and known.kind == "decomposable" and o.lift.is_none):
-            return [f"single values prove nothing for {o}: {known}"]
+        properties = o.measure.properties(o.averaging, o.scope, negative, self.problem.nothing_set)
+        if not (properties.proved and properties.kind == "decomposable" and o.lift.is_none):
+            return [f"single values prove nothing for {o}: {properties}"]
         true, problems = self._single_values()
         top = max(true.values())
         if value != top:
@@ -107,7 +107,7 @@ class _Check:
 
     def _single_values(self) -> tuple[dict[LabelValue, Fraction], list[str]]:
         """Return the value of every literal, and in what the certificate differs."""
-        true = {literal: evaluate(self.world, self.objective, [literal]) for literal in self.literals}
+        true = {literal: evaluate(self.problem, self.objective, [literal]) for literal in self.literals}
         claimed = {(int(label), int(v)): Fraction(x) for label, v, x in self.certificate["singles"]}
         return true, _differences("single value", claimed, true)
 
@@ -116,7 +116,7 @@ class _Check:
         o = self.objective
         if not (is_correlation(o.measure) and (o.averaging, o.scope) == ("micro", "head") and o.lift.is_none):
             return [f"equal counts prove nothing for {o}"]
-        counts = {literal: tuple(_count(self.world, *literal, "head")) for literal in self.literals}
+        counts = {literal: tuple(_count(self.problem, *literal, "head")) for literal in self.literals}
         if len({tp + fp for tp, fp, _, _ in counts.values()}) > 1 or value <= 0:
             return ["equal counts prove nothing where literals differ in what they cover, or no value is positive"]
         true, problems = self._single_values()
@@ -130,7 +130,7 @@ class _Check:
         present: dict[int, LabelValue] = {}
         for literal in sorted(group, key=lambda s: (s[0], -s[1])):
             present.setdefault(literal[0], literal)
-        return tuple(present[label] for label in sorted(present)[: self.most])
+        return tuple(present[label] for label in sorted(present)[: self.max_size])
 
     def _ratio(self, value: Fraction) -> list[str]:
         top, bottom, terms = self._terms()
@@ -139,28 +139,28 @@ class _Check:
         constant = tuple(Fraction(x) for x in self.certificate["constant"])
         if constant != (top, bottom):
             problems.append(f"the constants are {(top, bottom)}, not {constant}")
-        least: dict[int, Fraction] = {}
+        min_bottoms: dict[int, Fraction] = {}
         for (label, _), (_, b) in terms.items():
-            least[label] = min(least.get(label, Fraction(0)), b)
-        lowest = bottom + sum(least.values())
-        if lowest < 0 or (lowest == 0 and not all(b > 0 for _, b in terms.values())):
+            min_bottoms[label] = min(min_bottoms.get(label, Fraction(0)), b)
+        min_bottom = bottom + sum(min_bottoms.values())
+        if min_bottom < 0 or (min_bottom == 0 and not all(b > 0 for _, b in terms.values())):
             problems.append("a denominator may not be positive, so λ proves nothing")
         levels = {size: Fraction(x) for size, x in self.certificate["levels"].items()}
-        sizes = ["any"] if self.objective.lift.is_none else [str(k) for k in range(1, self.most + 1)]
+        sizes = ["any"] if self.objective.lift.is_none else [str(k) for k in range(1, self.max_size + 1)]
         if sorted(levels) != sorted(sizes):
             return [*problems, f"λ is given for {sorted(levels)}, needed for {sorted(sizes)}"]
         if problems:
             return problems
         heads = []
         for size, level in levels.items():
-            best, chosen = self._best(terms, level, size)
+            best, head = self._best(terms, level, size)
             if best + top - level * bottom != 0:
                 problems.append(f"λ = {level} is not the best value for {size} label(s)")
-            heads.append(chosen)
+            heads.append(head)
         if problems:
             return problems
         lift = self.objective.lift
-        rated = [(evaluate(self.world, self.objective, h) if not lift.is_none else value, h) for h in heads]
+        rated = [(evaluate(self.problem, self.objective, h) if not lift.is_none else value, h) for h in heads]
         best_of_all = max(rated, key=lambda pair: (pair[0], len(pair[1])))
         if best_of_all != (value, self.head):
             problems.append(f"the best head is {list(best_of_all[1])} with {best_of_all[0]}")
@@ -172,33 +172,37 @@ class _Check:
         if o.averaging in ("label", "macro"):
             plain = Objective(o.measure, o.averaging, o.scope)
             if o.scope == "head":
-                return zero, zero, {s: (evaluate(self.world, plain, [s]), Fraction(1)) for s in self.literals}
-            n = self.world.n_labels
+                return zero, zero, {s: (evaluate(self.problem, plain, [s]), Fraction(1)) for s in self.literals}
+            n = self.problem.n_labels
             empty = n * self._without_any()
-            return empty, Fraction(n), {s: (n * evaluate(self.world, plain, [s]) - empty, zero) for s in self.literals}
+            return (
+                empty,
+                Fraction(n),
+                {s: (n * evaluate(self.problem, plain, [s]) - empty, zero) for s in self.literals},
+            )
         if not isinstance(o.measure, RatioMeasure) or o.averaging != "micro":
             raise ValueError(f"λ cannot be checked for {o}")
         a, b = o.measure.rows
-        base = [_count(self.world, label, None, o.scope) for label in range(self.world.n_labels)]
+        base = [_count(self.problem, label, None, o.scope) for label in range(self.problem.n_labels)]
         total = [sum(column) for column in zip(*base, strict=True)]
         terms = {}
         for label, v in self.literals:
-            moved = [x - y for x, y in zip(_count(self.world, label, v, o.scope), base[label], strict=True)]
+            moved = [x - y for x, y in zip(_count(self.problem, label, v, o.scope), base[label], strict=True)]
             terms[label, v] = Fraction(_dot(a[1:], moved)), Fraction(_dot(b[1:], moved))
         return Fraction(a[0] + _dot(a[1:], total)), Fraction(b[0] + _dot(b[1:], total)), terms
 
     def _without_any(self) -> Fraction:
-        """Value of the empty head with scope all or full: every label by itself, then the mean."""
+        """Value of the empty head with scope all or full: each label separately, then the mean."""
         o = self.objective
-        n = self.world.n_labels
+        n = self.problem.n_labels
         if o.averaging == "label":
-            counts = [_count(self.world, label, None, o.scope) for label in range(n)]
+            counts = [_count(self.problem, label, None, o.scope) for label in range(n)]
             return sum((o.measure.value(*c) for c in counts), Fraction(0)) / n
         total = Fraction(0)
-        for e, weight in enumerate(self.world.weights.tolist()):
+        for e, weight in enumerate(self.problem.weights.tolist()):
             for label in range(n):
-                total += weight * o.measure.value(*_cell(self.world, e, label, None, o.scope))
-        return total / (n * self.world.total_weight)
+                total += weight * o.measure.value(*_cell(self.problem, e, label, None, o.scope))
+        return total / (n * self.problem.total_weight)
 
     def _best(self, terms: Terms, level: Fraction, size: str) -> tuple[Fraction, Head]:
         """Return the largest sum of gains over heads of a size, and the head that the tie rules choose."""
@@ -208,23 +212,23 @@ class _Check:
             leaders[label] = max(leaders.get(label, offer), offer)
         order = sorted((-gain, -tp, label, v) for label, (gain, tp, v) in leaders.items())
         if size == "any":
-            taken = [x for i, x in enumerate(order[: self.most]) if i == 0 or x[0] <= 0]
+            selected = [x for i, x in enumerate(order[: self.max_size]) if i == 0 or x[0] <= 0]
         else:
-            taken = order[: int(size)]
-        gain = -sum((x[0] for x in taken), Fraction(0))
-        return gain, tuple(sorted((label, v) for _, _, label, v in taken))
+            selected = order[: int(size)]
+        gain = -sum((x[0] for x in selected), Fraction(0))
+        return gain, tuple(sorted((label, v) for _, _, label, v in selected))
 
     def _subset(self, value: Fraction) -> list[str]:
         o = self.objective
         if not isinstance(o.measure, SubsetAccuracy) or o.scope != "head" or not o.lift.is_none:
             return [f"identical sets prove nothing for {o}"]
         sets = {literal: self._right(literal) for literal in self.literals}
-        weights = {s: sum(int(self.world.weights[e]) for e in members) for s, members in sets.items()}
+        weights = {s: sum(int(self.problem.weights[e]) for e in members) for s, members in sets.items()}
         claimed = {(int(label), int(v)): int(w) for label, v, w in self.certificate["right"]}
         problems = _differences("weight of right examples", claimed, weights)
         top = max(weights.values())
-        own = {sets[literal] for literal in self.head}
-        if len(own) != 1 or weights[self.head[0]] != top:
+        distinct_sets = {sets[literal] for literal in self.head}
+        if len(distinct_sets) != 1 or weights[self.head[0]] != top:
             return [*problems, "the head's literals do not share one largest set of right examples"]
         groups: dict[frozenset[int], list[LabelValue]] = {}
         for literal, members in sets.items():
@@ -236,7 +240,7 @@ class _Check:
 
     def _right(self, literal: LabelValue) -> frozenset[int]:
         label, v = literal
-        w = self.world
+        w = self.problem
         right = []
         for e in range(len(w.truth)):
             expected = v if w.covered[e] else 0
@@ -248,9 +252,9 @@ class _Check:
     def _bounded(self, value: Fraction) -> list[str]:
         """The bound is proved anew: a certificate of it would be longer than the proof."""
         stated = Fraction(self.certificate["bound"])
-        found = bound_heads(self.world, replace(self.objective, effort=self.objective.effort or 1), value)
-        if found is not None and found > stated:
-            return [f"it is proved that no head is worth more than {found}, not {stated}"]
+        bound = bound_heads(self.problem, replace(self.objective, effort=self.objective.effort or 1), value)
+        if bound is not None and bound > stated:
+            return [f"it is proved that no head is worth more than {bound}, not {stated}"]
         return []
 
     def _heads(self, value: Fraction) -> list[str]:
@@ -263,14 +267,14 @@ class _Check:
             count *= len(choice)
         if count > MOST_HEADS:
             return [f"there are {count - 1} heads, too many to try them all, and no shorter proof is known"]
-        mine = self._rank(self.head, value)
+        rank_of_head = self._rank(self.head, value)
         for combination in product(*options):
             other = tuple(s for s in combination if s is not None)
-            if not 0 < len(other) <= self.most or other == self.head:
+            if not 0 < len(other) <= self.max_size or other == self.head:
                 continue
-            found = evaluate(self.world, self.objective, other)
-            if self._rank(other, found) > mine:
-                return [f"the head {list(other)} with {found} is better"]
+            other_value = evaluate(self.problem, self.objective, other)
+            if self._rank(other, other_value) > rank_of_head:
+                return [f"the head {list(other)} with {other_value} is better"]
         return []
 
     def _rank(self, head: Head, value: Fraction) -> Rank:
@@ -285,16 +289,16 @@ class _Check:
         for label, v in literals:
             leaders[label] = max(leaders.get(label, (0, 0)), (self.tp[label, v], v))
         order = sorted((-tp, label, v) for label, (tp, v) in leaders.items())
-        return tuple(sorted((label, v) for _, label, v in order[: self.most]))
+        return tuple(sorted((label, v) for _, label, v in order[: self.max_size]))
 
 
-def _cell(world: World, e: int, label: int, literal: int | None, scope: str) -> tuple[int, int, int, int]:
-    return cell(int(world.truth[e, label]), bool(world.covered[e]), int(world.assigned[e, label]), literal, scope)
+def _cell(problem: HeadProblem, e: int, label: int, literal: int | None, scope: str) -> tuple[int, int, int, int]:
+    return cell(int(problem.truth[e, label]), bool(problem.covered[e]), int(problem.assigned[e, label]), literal, scope)
 
 
-def _count(world: World, label: int, literal: int | None, scope: str) -> list[int]:
+def _count(problem: HeadProblem, label: int, literal: int | None, scope: str) -> list[int]:
     weighted = [
-        [int(w) * x for x in _cell(world, e, label, literal, scope)] for e, w in enumerate(world.weights.tolist())
+        [int(w) * x for x in _cell(problem, e, label, literal, scope)] for e, w in enumerate(problem.weights.tolist())
     ]
     return [sum(column) for column in zip(*weighted, strict=True)] if weighted else [0] * 4
 

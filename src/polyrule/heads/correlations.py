@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.heads.problem import HeadSpace
 from polyrule.heads.valuation import MicroValuation, Valuation
-from polyrule.heads.world import HeadSpace
 from polyrule.measures.association import Association, MEstimate
 from polyrule.utils.arrays import Floats
 
@@ -25,11 +25,11 @@ SLACK = 1e-9
 def formula_of_sums(valuation: Valuation) -> str | None:
     """Return the formula, or ``m_estimate``, by which a head is judged from its summed counts and nothing else.
 
-    >>> from polyrule.heads import World
+    >>> from polyrule.heads import HeadProblem
     >>> from polyrule.heads.valuation import valuation
     >>> from polyrule.measures import Objective
-    >>> world = World.from_text(covered="011 110")
-    >>> [formula_of_sums(valuation(world, Objective(name))) for name in ("m2", "kappa", "f1")]
+    >>> problem = HeadProblem.from_text(covered="011 110")
+    >>> [formula_of_sums(valuation(problem, Objective(name))) for name in ("m2", "kappa", "f1")]
     ['m_estimate', 'kappa', None]
     """
     objective = valuation.objective
@@ -42,7 +42,7 @@ def formula_of_sums(valuation: Valuation) -> str | None:
 
 
 def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:
-    """Whether no head is better by such a formula than its best literal: equal margins, no negative best value."""
+    """Return True if no head exceeds its best literal: equal margins, no negative best value."""
     assert isinstance(valuation, MicroValuation)
     return valuation.equal_margins(space.literals) and any(
         valuation.value((literal,)) >= 0 for literal in space.literals
@@ -78,7 +78,7 @@ class Literals:
     """Counts and shares of all literals, [label, value]; zeros for those that no head may hold."""
 
     def __init__(self, valuation: MicroValuation, space: HeadSpace) -> None:
-        self.usable = np.zeros((valuation.world.n_labels, 2), dtype=bool)
+        self.usable = np.zeros((valuation.problem.n_labels, 2), dtype=bool)
         counts = np.zeros((*self.usable.shape, 4))
         for literal in space.literals:
             self.usable[literal] = True
@@ -101,17 +101,17 @@ class Branches:
         x = literals.x[literals.usable]
         self.ends = float(x.min()), float(x.max())
 
-    def may_reach(self, level: float, chosen: list[tuple[int, int]], open_labels: list[int]) -> bool:
-        """Say no only if no head of `chosen` and at least one literal of `open_labels` reaches the level.
+    def may_reach(self, level: float, head: list[tuple[int, int]], open_labels: list[int]) -> bool:
+        """Return False only if no head of `head` and at least one literal of `open_labels` reaches the level.
 
         The level must not be negative.
         """
         usable = self.literals.usable[open_labels]
         for x in self.ends:
             gains = self.literals.gains(self.formula, level, x)
-            taken = sum(float(gains[literal]) for literal in chosen)
+            gain_of_head = sum(float(gains[literal]) for literal in head)
             offered = np.where(usable, gains[open_labels], -np.inf).max(axis=1, initial=-np.inf)
-            most = float(offered[offered > 0].sum() if (offered > 0).any() else offered.max(initial=-np.inf))
-            if taken + most >= -SLACK * float(self.literals.weight.sum()):
+            max_gain = float(offered[offered > 0].sum() if (offered > 0).any() else offered.max(initial=-np.inf))
+            if gain_of_head + max_gain >= -SLACK * float(self.literals.weight.sum()):
                 return True
         return False

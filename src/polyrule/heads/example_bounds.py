@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from polyrule.heads.problem import HeadSpace
 from polyrule.heads.valuation import ExampleValuation
-from polyrule.heads.world import HeadSpace
 from polyrule.measures.definition import Head
 from polyrule.utils.arrays import Bools, Floats, Ints
 
@@ -23,14 +23,14 @@ MARGIN = 1e-9
 
 
 class ExampleBounds:
-    """Bounds for one world, example-wise objective and order of labels."""
+    """Bounds for one problem, example-wise objective and order of labels."""
 
     def __init__(self, valuation: ExampleValuation, space: HeadSpace, labels: list[int]) -> None:
         self.valuation = valuation
         self.scope = valuation.objective.scope
         self.monotone = valuation.objective.measure.monotone
         self.values = valuation.objective.measure.values
-        self.weights = np.array(valuation.weights, np.float64) / max(valuation.world.total_weight, 1)
+        self.weights = np.array(valuation.weights, np.float64) / max(valuation.problem.total_weight, 1)
         self.covered = valuation.covered
         self.negative = any(value == 0 for _, value in space.literals)
         # How a literal moves TP of a covered or TN of an uncovered example: (examples, literals), in the order of
@@ -39,11 +39,11 @@ class ExampleBounds:
         self.score = np.stack([self._score(value)[:, label] for label, value in literals], axis=1)
         self.first = np.cumsum([0] + [len(space.choices[label]) for label in labels])
         starts = self.first[:-1]
-        most = np.maximum.reduceat(self.score, starts, axis=1)
-        least = np.minimum.reduceat(self.score, starts, axis=1)
+        highest_score = np.maximum.reduceat(self.score, starts, axis=1)
+        lowest_score = np.minimum.reduceat(self.score, starts, axis=1)
         self.score = self.score.astype(np.float64)
-        self.up, self.level = _tail_counts(most == 1), _tail_counts(most == 0)
-        self.down, self.flat = _tail_counts(least == -1), _tail_counts(least == 0)
+        self.up, self.level = _tail_counts(highest_score == 1), _tail_counts(highest_score == 0)
+        self.down, self.flat = _tail_counts(lowest_score == -1), _tail_counts(lowest_score == 0)
         is_set = valuation.is_set[:, labels]
         self.is_set = is_set.astype(np.float64)
         self.set_left = _tail_counts(is_set)
@@ -56,7 +56,7 @@ class ExampleBounds:
         silent = change[:, :, 2] if self.scope == "head" else np.zeros_like(change[:, :, 2])
         return np.where(self.covered[:, None], change[:, :, 0], silent)
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction | float) -> Fraction | float:
+    def limit(self, head: Head, depth: int, max_size: int, target: Fraction | float) -> Fraction | float:
         """Take the largest bound over the number of labels added; stop at the first that is not below the target.
 
         Doubles cannot tell a tie from a better head. Where even the best each example could do by itself is no more
@@ -67,7 +67,7 @@ class ExampleBounds:
             counts += self.valuation.change[value][:, label]
         goal, highest = float(target), -np.inf
         # Sizes at which no cut was possible lately come first: one of them is enough to give up.
-        sizes = sorted(range(1, most - len(head) + 1), key=lambda j: abs(len(head) + j - self._likely))
+        sizes = sorted(range(1, max_size - len(head) + 1), key=lambda j: abs(len(head) + j - self._likely))
         for j in sizes:
             rho = float(self.valuation.rho(len(head) + j))
             highest = max(highest, self._limit_for(counts, depth, j, goal, rho))
@@ -107,26 +107,26 @@ class ExampleBounds:
         ends = np.append(starts[1:], self.score.shape[1] - first)
         score, is_set = self.score[:, first:], self.is_set[:, depth:]
         start, end = table[:, 0, 0], table[np.arange(len(low)), high - low, 0]
-        known = np.isfinite(start) & np.isfinite(end)
+        finite = np.isfinite(start) & np.isfinite(end)
         slope, step = np.zeros(len(low)), np.zeros(len(low))
-        slope[known] = (end[known] - start[known]) / np.maximum(high - low, 1)[known]
+        slope[finite] = (end[finite] - start[finite]) / np.maximum(high - low, 1)[finite]
         guess_d, guess_z = np.zeros(len(low)), np.zeros(len(low))
         tightest = np.inf
         for turn in range(ROUNDS):
             offset = np.max(table - (slope[:, None] * right)[:, :, None] - step[:, None, None] * silent, axis=(1, 2))
             gains = (self.weights * slope) @ score
             per_label = np.maximum.reduceat(gains, starts) + (self.weights * step) @ is_set
-            chosen = np.argpartition(-per_label, j - 1)[:j]
-            bound = float(self.weights @ offset + per_label[chosen].sum()) * rho
+            selected = np.argpartition(-per_label, j - 1)[:j]
+            bound = float(self.weights @ offset + per_label[selected].sum()) * rho
             tightest = min(tightest, bound)
             if tightest < goal - 2 * MARGIN:
                 break
-            winners = [int(starts[i] + np.argmax(gains[starts[i] : ends[i]])) for i in chosen]
+            winners = [int(starts[i] + np.argmax(gains[starts[i] : ends[i]])) for i in selected]
             # Later choices move the guess less and less, as in the Frank-Wolfe method; jumping to each would oscillate.
             share = 2 / (turn + 2)
             guess_d += share * (score[:, winners].sum(axis=1) - low - guess_d)
-            guess_z += share * (is_set[:, chosen].sum(axis=1) - guess_z)
-            slope, step = _slopes(table, np.clip(guess_d, 0, high - low), guess_z)
+            guess_z += share * (is_set[:, selected].sum(axis=1) - guess_z)
+            slope, step = _tangents(table, np.clip(guess_d, 0, high - low), guess_z)
         return tightest
 
     def _table(self, counts: Ints, depth: int, j: int) -> tuple[Ints, Ints, Floats]:
@@ -144,10 +144,10 @@ class ExampleBounds:
         if not c.all():
             out = ~c
             if self.scope == "head":
-                found = self.values(0 * d[out], 0 * d[out], tn[out] + d[out], fn[out] + j - d[out])
+                values = self.values(0 * d[out], 0 * d[out], tn[out] + d[out], fn[out] + j - d[out])
             else:
-                found = self.values(*(np.broadcast_to(x[out], d[out].shape) for x in (tp, fp, tn, fn)))
-            table[out, :, 0] = found
+                values = self.values(*(np.broadcast_to(x[out], d[out].shape) for x in (tp, fp, tn, fn)))
+            table[out, :, 0] = values
         if c.any():
             for z in range(depth_z):
                 table[c, :, z] = self._covered(tp[c], fp[c], tn[c], fn[c], d[c], z, depth, j)
@@ -165,17 +165,17 @@ class ExampleBounds:
             return np.where(possible, self.values(tp + d, wrong, tn, fn), -np.inf)
         # Scope all: of the j labels q were FN and j - q were TN before.
         present = self.present_left[self.covered, depth][:, None]
-        least, most = np.maximum(0, j - (self.n - depth - present)), np.minimum(j, present)
+        low_q, high_q = np.maximum(0, j - (self.n - depth - present)), np.minimum(j, present)
         if not self.negative:
-            least, most = np.maximum(least, d), np.minimum(most, d + z)
+            low_q, high_q = np.maximum(low_q, d), np.minimum(high_q, d + z)
         if self.monotone:  # more from FN leaves fewer FN and more TN
-            best = self.values(tp + d, wrong, np.maximum(tn - j + most, 0), np.maximum(fn - most, 0))
-            return np.where(possible & (least <= most), best, -np.inf)
+            best = self.values(tp + d, wrong, np.maximum(tn - j + high_q, 0), np.maximum(fn - high_q, 0))
+            return np.where(possible & (low_q <= high_q), best, -np.inf)
         best = np.full(d.shape, -np.inf)
-        for q in range(int(least.min()), int(most.max()) + 1):
-            fine = possible & (least <= q) & (q <= most) & (tn - j + q >= 0) & (fn - q >= 0)
-            found = self.values(tp + d, wrong, np.maximum(tn - j + q, 0), np.maximum(fn - q, 0))
-            best = np.maximum(best, np.where(fine, found, -np.inf))
+        for q in range(int(low_q.min()), int(high_q.max()) + 1):
+            fine = possible & (low_q <= q) & (q <= high_q) & (tn - j + q >= 0) & (fn - q >= 0)
+            values = self.values(tp + d, wrong, np.maximum(tn - j + q, 0), np.maximum(fn - q, 0))
+            best = np.maximum(best, np.where(fine, values, -np.inf))
         return best
 
 
@@ -183,7 +183,7 @@ def _rounded_up(bound: float) -> float:
     return float(bound + MARGIN * (1 + abs(bound)))
 
 
-def _slopes(table: Floats, d: Floats, z: Floats) -> tuple[Floats, Floats]:
+def _tangents(table: Floats, d: Floats, z: Floats) -> tuple[Floats, Floats]:
     """Return per example how steep its value is in d and in z at a guess of both; 0 where nothing is known."""
     rows = np.arange(len(table))
     left, near = np.floor(d).astype(np.int64), np.rint(d).astype(np.int64)
@@ -197,13 +197,13 @@ def _slopes(table: Floats, d: Floats, z: Floats) -> tuple[Floats, Floats]:
 def _rise(values: Floats, at: Ints) -> Floats:
     """Return how much each row rises behind a position, or before it where nothing known lies behind."""
     rows, last = np.arange(len(values)), values.shape[1] - 1
-    here = values[rows, np.minimum(at, last)]
+    current = values[rows, np.minimum(at, last)]
     ahead = values[rows, np.minimum(at + 1, last)]
     behind = values[rows, np.clip(at - 1, 0, last)]
     rise = np.zeros(len(values))
-    for start, end, sensible in ((behind, here, (at > 0) & (at <= last)), (here, ahead, at < last)):
-        known = sensible & np.isfinite(start) & np.isfinite(end)
-        rise[known] = end[known] - start[known]
+    for start, end, sensible in ((behind, current, (at > 0) & (at <= last)), (current, ahead, at < last)):
+        finite = sensible & np.isfinite(start) & np.isfinite(end)
+        rise[finite] = end[finite] - start[finite]
     return rise
 
 

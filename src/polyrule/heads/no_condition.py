@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polyrule.heads.branch_and_bound import BranchAndBound
+from polyrule.heads.problem import HeadProblem, HeadResult, HeadSpace, Rank, rank
 from polyrule.heads.valuation import Valuation, valuation
-from polyrule.heads.world import HeadResult, HeadSpace, Rank, World, rank
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 
 
 def excluding_never_helps(objective: Objective) -> bool:
-    """Whether no head is worth more, or right more often, after a condition has been added to its body.
+    """Return True if no head is worth more, or right more often, after a condition has been added to its body.
 
     Examples
     --------
@@ -32,32 +32,32 @@ def excluding_never_helps(objective: Objective) -> bool:
 
 
 def no_condition_wins(
-    world: World, objective: Objective, found: HeadResult, watch: Callable[[], None] | None = None
+    problem: HeadProblem, objective: Objective, best: HeadResult, watch: Callable[[], None] | None = None
 ) -> bool:
-    """Whether no longer body can beat the best head `found` of a body in a `world`.
+    """Return True if no longer body can beat the best head `best` of a body in a `problem`.
 
     Its value cannot be beaten. A tie is decided by true positives, and among the best heads of one body the largest is
     taken; so another one that is right more often must be ruled out.
 
     >>> from polyrule.heads import search
-    >>> world, objective = World.from_text(covered="110 110 011"), Objective("f1", averaging="example")
-    >>> no_condition_wins(world, objective, search(world, objective))
+    >>> problem, objective = HeadProblem.from_text(covered="110 110 011"), Objective("f1", averaging="example")
+    >>> no_condition_wins(problem, objective, search(problem, objective))
     True
     """
     if not excluding_never_helps(objective):
         return False
-    if found.strategy == "decomposable":
+    if best.strategy == "decomposable":
         return True  # best heads are made of the best literals, which are right equally often; the largest has them all
-    values = valuation(world, objective)
+    values = valuation(problem, objective)
     values.watch = watch
-    return not _MoreRight(HeadSpace.of(world, objective), values, rank(found.value, found.head, found.tp)).exists()
+    return not _MoreRight(HeadSpace.of(problem, objective), values, rank(best.value, best.head, best.tp)).exists()
 
 
 class _MoreRight(BranchAndBound):
     """Looks for a head as good as the best that has more true positives."""
 
     def __init__(self, space: HeadSpace, values: Valuation, best: Rank) -> None:
-        self.known = best
+        self.rank_to_beat = best
         self.more_right = False
         super().__init__(space, values)
 
@@ -68,13 +68,13 @@ class _MoreRight(BranchAndBound):
 
     def _try(self, head: Head) -> Rank:
         ranked = super()._try(head)
-        self.more_right = self.more_right or (ranked[0] >= self.known[0] and ranked[2] > self.known[2])
+        self.more_right = self.more_right or (ranked[0] >= self.rank_to_beat[0] and ranked[2] > self.rank_to_beat[2])
         return ranked
 
     def _hopeless(self, head: Head, depth: int, tp: int) -> bool:
-        if self.more_right or tp + self.tp_left[depth] <= self.known[2]:
+        if self.more_right or tp + self.tp_left[depth] <= self.rank_to_beat[2]:
             return True
         if self.bounds is None:
             return False
-        most = min(self.space.max_size, len(head) + len(self.labels) - depth)
-        return self.bounds.limit(head, depth, most, self.known[0]) < self.known[0]
+        max_size = min(self.space.max_size, len(head) + len(self.labels) - depth)
+        return self.bounds.limit(head, depth, max_size, self.rank_to_beat[0]) < self.rank_to_beat[0]

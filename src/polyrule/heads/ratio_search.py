@@ -6,7 +6,7 @@ a few others where the totals that make a measure non-linear are the same for ev
 Example-wise averages may be additive once the head size is fixed (fact E and its kin): for heads of size k the value is
 c_k + sum of g_k,i over the literals, wherever the value of every single example is an affine function of its counts at
 that size. Whether it is gets checked on the spot and exactly, over the few counts an example can have, so it holds for
-measures of which nobody has proved anything, and says no as soon as labels that are set already break it.
+measures without any proof, and fails as soon as set labels break it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from polyrule.heads.problem import HeadSpace, SearchRecord
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
-from polyrule.heads.world import Found, HeadSpace
 from polyrule.measures.association import Association, MEstimate
 from polyrule.measures.base import Counts, Measure
 from polyrule.measures.definition import Head, LabelValue
@@ -38,15 +38,15 @@ class SizeForm:
 
 
 def size_form(valuation: Valuation, space: HeadSpace) -> SizeForm | None:
-    """Return the size-wise additive form of an example-wise average, or None if it has none in this world.
+    """Return the size-wise additive form of an example-wise average, or None if it has none in this problem.
 
-    >>> from polyrule.heads import World
+    >>> from polyrule.heads import HeadProblem
     >>> from polyrule.heads.valuation import valuation
     >>> from polyrule.measures import Objective
-    >>> world = World.from_text(covered="011 110")
+    >>> problem = HeadProblem.from_text(covered="011 110")
     >>> def has_form(measure):
     ...     objective = Objective(measure, averaging="example")
-    ...     return size_form(valuation(world, objective), HeadSpace.of(world, objective)) is not None
+    ...     return size_form(valuation(problem, objective), HeadSpace.of(problem, objective)) is not None
     >>> has_form("jaccard"), has_form("f1")
     (True, False)
     """
@@ -67,12 +67,12 @@ def size_form(valuation: Valuation, space: HeadSpace) -> SizeForm | None:
 
 
 class _Examples:
-    """The examples of a world by kind: those of a kind have the same counts and the same range of changes."""
+    """The examples of a problem by kind: those of a kind have the same counts and the same range of changes."""
 
     def __init__(self, valuation: ExampleValuation, space: HeadSpace) -> None:
         self.measure = valuation.objective.measure
         self.literals = space.literals
-        self.total = Fraction(max(valuation.world.total_weight, 1))
+        self.total = Fraction(max(valuation.problem.total_weight, 1))
         # shape (examples, literals, 4)
         changed = np.stack([valuation.change[value][:, label] for label, value in self.literals], axis=1)
         predicted, silent = changed[:, :, :2].sum(axis=2), changed[:, :, 2:].sum(axis=2)
@@ -80,25 +80,25 @@ class _Examples:
         self.same_totals = bool((predicted == predicted[:, :1]).all() and (silent == silent[:, :1]).all())
         t, q = changed[:, :, 0], changed[:, :, 3]
         ranges = [t.min(axis=1), t.max(axis=1), q.min(axis=1), q.max(axis=1), (t + q == 0).all(axis=1)]
-        kinds, which = np.unique(
+        groups, which = np.unique(
             np.column_stack([valuation.base, predicted[:, 0], silent[:, 0], *ranges]), axis=0, return_inverse=True
         )
-        self.kinds: list[list[int]] = kinds.tolist()
+        self.groups: list[list[int]] = groups.tolist()
         weights = np.array(valuation.weights, np.int64)
-        self.weights = np.zeros(len(kinds), np.int64)
+        self.weights = np.zeros(len(groups), np.int64)
         np.add.at(self.weights, which.ravel(), weights)
-        self.change = np.zeros((len(kinds), *changed.shape[1:]), np.int64)
+        self.change = np.zeros((len(groups), *changed.shape[1:]), np.int64)
         np.add.at(self.change, which.ravel(), weights[:, None, None] * changed)
 
     def lines(self, size: int) -> list[Line] | None:
         """Return value = c + s·(growth of TP) + r·(growth of FN) for every kind, or None if one has no such line."""
-        found = []
-        for tp, fp, tn, fn, predicted, silent, *ranges in self.kinds:
+        lines = []
+        for tp, fp, tn, fn, predicted, silent, *ranges in self.groups:
             line = _line(self.measure, (tp, fp, tn, fn), predicted * size, silent * size, tuple(ranges), size)
             if line is None:
                 return None
-            found.append(line)
-        return found
+            lines.append(line)
+        return lines
 
     def additive(self, lines: list[Line]) -> tuple[Fraction, dict[LabelValue, Fraction]]:
         """Sum the lines of all examples into one constant and a gain per literal."""
@@ -147,7 +147,7 @@ class LinearForm:
 
 
 def linear_form(valuation: Valuation, space: HeadSpace) -> LinearForm | None:
-    """Return the linear form of an objective in a world, or None if it has none."""
+    """Return the linear form of an objective in a problem, or None if it has none."""
     measure = valuation.objective.measure
     if isinstance(valuation, LabelValuation):
         return _label_form(valuation, space)
@@ -173,7 +173,7 @@ def _label_form(valuation: LabelValuation, space: HeadSpace) -> LinearForm:
         return LinearForm(zero, zero, {literal: (valuation.single[literal], one) for literal in space.literals})
     outside = valuation.outside
     gains = {literal: (valuation.single[literal] - outside[literal[0]], zero) for literal in space.literals}
-    return LinearForm(valuation.total_outside, Fraction(valuation.world.n_labels), gains)
+    return LinearForm(valuation.total_outside, Fraction(valuation.problem.n_labels), gains)
 
 
 def _ratio_form(valuation: MicroValuation, space: HeadSpace, measure: RatioMeasure) -> LinearForm:
@@ -189,8 +189,8 @@ def _ratio_form(valuation: MicroValuation, space: HeadSpace, measure: RatioMeasu
 
 
 def _summed_form(valuation: ExampleValuation, space: HeadSpace, measure: RatioMeasure) -> LinearForm:
-    micro = _ratio_form(MicroValuation(valuation.world, valuation.objective), space, measure)
-    total = valuation.world.total_weight
+    micro = _ratio_form(MicroValuation(valuation.problem, valuation.objective), space, measure)
+    total = valuation.problem.total_weight
     return LinearForm(micro.top + measure.numerator[0] * (total - 1), micro.bottom * total, micro.terms)
 
 
@@ -235,7 +235,7 @@ def _dot(row: tuple[int, ...], counts: Counts) -> Fraction:
 Gain = Callable[[LabelValue], Fraction]
 
 
-def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | SizeForm) -> Found:
+def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | SizeForm) -> SearchRecord:
     """Return the best head.
 
     Without lift one iteration over heads of any size is enough. With lift the sizes compete: the best is the best
@@ -248,46 +248,48 @@ def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | Size
     else:
         sizes = enumerate(form.gains[: space.max_size], start=1)
         tried = [(choose(space, valuation, gains.__getitem__, size, size), 1) for size, gains in sizes]
-    found = Found()
+    record = SearchRecord()
     for head, _ in tried:
-        found.note(head, valuation.rank(head))
-    found.evaluated = sum(rounds for _, rounds in tried)
-    return found
+        record.note(head, valuation.rank(head))
+    record.evaluated = sum(rounds for _, rounds in tried)
+    return record
 
 
-def dinkelbach(space: HeadSpace, valuation: Valuation, form: LinearForm, least: int, most: int) -> tuple[Head, int]:
-    """Return the best head of `least` to `most` labels and how many heads were evaluated to find it.
+def dinkelbach(
+    space: HeadSpace, valuation: Valuation, form: LinearForm, min_size: int, max_size: int
+) -> tuple[Head, int]:
+    """Return the best head of `min_size` to `max_size` labels and how many heads were evaluated to find it.
 
     At λ = the best value, no head has a positive sum of gains a_i - λ·b_i (constants included), and the best ones
     have 0. Starting below, each round takes the head with the largest sum at the current λ and its value as the next
     λ, which can only grow; when it stays, it is the best.
     """
-    level = form.value(choose(space, valuation, lambda literal: Fraction(valuation.tp((literal,))), least, least))
+    level = form.value(choose(space, valuation, lambda literal: Fraction(valuation.tp((literal,))), min_size, min_size))
     rounds = 1
     while True:
-        here = level
+        current = level
 
-        def gain(literal: LabelValue, at: Fraction = here) -> Fraction:
+        def gain(literal: LabelValue, at: Fraction = current) -> Fraction:
             a, b = form.terms[literal]
             return a - at * b
 
-        head = choose(space, valuation, gain, least, most)
+        head = choose(space, valuation, gain, min_size, max_size)
         level = form.value(head)
         rounds += 1
-        if level == here:
+        if level == current:
             return head, rounds
 
 
-def choose(space: HeadSpace, valuation: Valuation, gain: Gain, least: int, most: int) -> Head:
+def choose(space: HeadSpace, valuation: Valuation, gain: Gain, min_size: int, max_size: int) -> Head:
     """Return the head with the largest sum of gains; on ties more labels, more TP, first labels, ``= 1`` first.
 
-    Of a label's literals only the better one can be in it. Beyond the `least` labels it must hold, it takes those whose
-    gain is not negative.
+    Of a label's literals only the better one can be in it. Beyond the `min_size` labels it must hold, it takes those
+    whose gain is not negative.
     """
     leaders = []
     for label, literals in space.choices.items():
         gained, tp, value = max((gain(literal), valuation.tp((literal,)), literal[1]) for literal in literals)
         leaders.append((-gained, -tp, label, value))
     leaders.sort()
-    taken = [entry for index, entry in enumerate(leaders[:most]) if index < least or entry[0] <= 0]
-    return tuple(sorted((label, value) for _, _, label, value in taken))
+    selected = [entry for index, entry in enumerate(leaders[:max_size]) if index < min_size or entry[0] <= 0]
+    return tuple(sorted((label, value) for _, _, label, value in selected))

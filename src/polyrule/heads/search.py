@@ -1,4 +1,4 @@
-"""The one entrance to the head searches, the choice among them, and whether the one that was asked for is exact."""
+"""Entry point of the head searches: the choice among them, and the check that a requested one is exact."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from polyrule.errors import OptionError, UnsoundSearchError
 from polyrule.heads.branch_and_bound import search_bound
 from polyrule.heads.correlations import formula_of_sums, literals_decide
 from polyrule.heads.enumeration import search_antimonotone, search_climb, search_exhaustive
+from polyrule.heads.problem import HeadProblem, HeadResult, HeadSpace, SearchRecord, Seen, TreeNode
 from polyrule.heads.ratio_search import LinearForm, SizeForm, linear_form, search_ratio, size_form
 from polyrule.heads.single_literals import alike_values, search_alike, search_decomposable, search_subset
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
-from polyrule.heads.world import Found, HeadResult, HeadSpace, Node, Seen, World
 from polyrule.measures.base import Case, SubsetAccuracy
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import SEARCHES, Objective
@@ -24,7 +24,7 @@ Form = LinearForm | SizeForm | None
 
 
 def is_average(form: Form) -> bool:
-    """Whether a head's value is a mean of its single values, so that it is the best only if all of them are."""
+    """Return True if a head's value is a mean of its single values, so that it is the best only if all of them are."""
     if isinstance(form, LinearForm):
         return form.top == 0 and form.bottom == 0 and all(b > 0 for _, b in form.terms.values())
     if form is None:
@@ -36,25 +36,25 @@ def is_average(form: Form) -> bool:
 
 
 def case_of(values: Valuation, space: HeadSpace) -> Case:
-    """Return what a proof would have to be about: the objective in the state the world is in."""
+    """Return the case of a proof: the objective in the state of the problem."""
     objective = values.objective
     negative = any(value == 0 for _, value in space.literals)
-    allowed = values.world.allowed[space.labels]
+    allowed = values.problem.allowed[space.labels]
     lopsided = negative and bool((allowed[:, 0] != allowed[:, 1]).any())
-    return Case(objective.measure, objective.averaging, objective.scope, negative, values.world.nothing_set, lopsided)
+    return Case(objective.measure, objective.averaging, objective.scope, negative, values.problem.nothing_set, lopsided)
 
 
 def known_properties(values: Valuation, space: HeadSpace) -> Properties:
-    """Return what is known about the objective in the state the world is in."""
+    """Return the properties of the objective in the state of the problem."""
     case = case_of(values, space)
     return case.measure.properties(case.averaging, case.scope, case.negative, case.nothing_set)
 
 
 def check_search(objective: Objective, nothing_set: bool = False) -> None:
-    """Raise `UnsoundSearchError` if the objective's own search could miss the best head in some world.
+    """Raise `UnsoundSearchError` if the objective's own search could miss the best head in some problem.
 
-    Made for the start of learning: `search` judges by the world at hand, this by all that may come. With
-    `nothing_set` only worlds in which no label has been set yet are meant.
+    Made for the start of learning: `search` checks its problem only, this function all that may come. With
+    `nothing_set` only problems in which no label has been set yet are meant.
 
     Examples
     --------
@@ -68,17 +68,17 @@ def check_search(objective: Objective, nothing_set: bool = False) -> None:
     strategy = objective.search
     if strategy in ("auto", "exhaustive", "bound"):
         return
-    found = objective.properties(nothing_set)
+    properties = objective.properties(nothing_set)
     _refuse_lift(strategy, objective)
-    if strategy in found.searches:
+    if strategy in properties.searches:
         return
     if strategy in ("ratio", "subset"):
         raise UnsoundSearchError(_not_made_for(strategy, objective))
-    raise UnsoundSearchError(_message(strategy, objective, found, objective.negative, nothing_set))
+    raise UnsoundSearchError(_message(strategy, objective, properties, objective.negative, nothing_set))
 
 
 def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form) -> None:
-    """Raise `UnsoundSearchError` unless the search is proved exact in this world."""
+    """Raise `UnsoundSearchError` unless the search is proved exact in this problem."""
     if strategy in ("exhaustive", "bound", "climb"):  # a climb states how far it may be from the best
         return
     objective = values.objective
@@ -98,15 +98,15 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
         return
     if name == "decomposable" and is_average(form):
         return
-    found = known_properties(values, space)
-    if found.fact == "L" and prove(case_of(values, space)) is None:
+    properties = known_properties(values, space)
+    if properties.fact == "L" and prove(case_of(values, space)) is None:
         raise UnsoundSearchError(
             f"search={name!r} is proved exact for {objective} only where both literals of a label are allowed or "
             "neither is, which is not so here; use search='auto'"
         )
-    if not (found.proved and (name == "antimonotone" or found.kind == "decomposable")):
+    if not (properties.proved and (name == "antimonotone" or properties.kind == "decomposable")):
         negative = any(value == 0 for _, value in space.literals)
-        raise UnsoundSearchError(_message(name, objective, found, negative, values.world.nothing_set))
+        raise UnsoundSearchError(_message(name, objective, properties, negative, values.problem.nothing_set))
 
 
 def _refuse_lift(name: str, objective: Objective) -> None:
@@ -128,15 +128,16 @@ def _not_made_for(strategy: str, objective: Objective) -> str:
     )
 
 
-def _message(name: str, objective: Objective, found: Properties, negative: bool, nothing_set: bool) -> str:
+def _message(name: str, objective: Objective, properties: Properties, negative: bool, nothing_set: bool) -> str:
     claim = "anti-monotone" if name == "antimonotone" else "decomposable"
-    witness = found.witness
+    witness = properties.witness
     if witness is None or witness.claim != claim:
         case = Case(objective.measure, objective.averaging, objective.scope, negative, nothing_set)
-        witness, worlds = find_witness(case, claim)
+        witness, n_problems = find_witness(case, claim)
         if witness is None:
             return (
-                f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in {worlds} "
+                f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in "
+                f"{n_problems} "
                 "small worlds, but no proof either; use search='auto'"
             )
     return f"search={name!r} could miss the best head: {objective} is not {claim}; {witness}; use search='auto'"
@@ -144,7 +145,7 @@ def _message(name: str, objective: Objective, found: Properties, negative: bool,
 
 VARIANTS = (*SEARCHES, "antimonotone-tree", "alike", "climb")
 #: All but ``ratio``, which needs the form of the objective.
-_RUN: dict[str, Callable[[HeadSpace, Valuation], Found]] = {
+_RUN: dict[str, Callable[[HeadSpace, Valuation], SearchRecord]] = {
     "exhaustive": search_exhaustive,
     "antimonotone": search_antimonotone,
     "antimonotone-tree": partial(search_antimonotone, supersets=False),
@@ -156,22 +157,22 @@ _RUN: dict[str, Callable[[HeadSpace, Valuation], Found]] = {
 }
 
 
-def best_head(world: World, objective: Objective, watch: Callable[[], None] | None = None) -> HeadResult | None:
-    """Return the best head in a `world` by the search of `objective`; None if no usable literal has a true positive.
+def best_head(problem: HeadProblem, objective: Objective, watch: Callable[[], None] | None = None) -> HeadResult | None:
+    """Return the best head in a `problem` by the search of `objective`; None if no usable literal has a true positive.
 
     `watch` is called again and again and may end the search by raising.
 
     Examples
     --------
-    >>> result = best_head(World.from_text(covered="0110 1100 1000"), Objective("precision"))
+    >>> result = best_head(HeadProblem.from_text(covered="0110 1100 1000"), Objective("precision"))
     >>> result.head, result.value, result.strategy
     (((0, 1), (1, 1)), Fraction(2, 3), 'decomposable')
     """
-    return search(world, objective, objective.search, watch=watch)
+    return search(problem, objective, objective.search, watch=watch)
 
 
 def search(
-    world: World,
+    problem: HeadProblem,
     objective: Objective,
     strategy: str = "auto",
     trace: bool = False,
@@ -182,7 +183,7 @@ def search(
 
     Parameters
     ----------
-    world : World
+    problem : HeadProblem
         The examples as the body splits them.
     objective : Objective
         What a head is judged by.
@@ -205,7 +206,7 @@ def search(
 
     Examples
     --------
-    >>> figure = World.from_text(covered="0110 1100 1000")
+    >>> figure = HeadProblem.from_text(covered="0110 1100 1000")
     >>> for strategy in ("exhaustive", "antimonotone-tree", "antimonotone", "decomposable"):
     ...     result = search(figure, Objective("precision"), strategy, min_tp=0)
     ...     print(strategy, result.evaluated, result.pruned)
@@ -216,26 +217,26 @@ def search(
     """
     if strategy not in VARIANTS:
         raise OptionError(f"search must be one of {', '.join(VARIANTS)}, got {strategy!r}")
-    space = HeadSpace.of(world, objective, min_tp)
-    if not space.choices or not world.total_weight:
+    space = HeadSpace.of(problem, objective, min_tp)
+    if not space.choices or not problem.total_weight:
         return None
-    values = valuation(world, objective)
+    values = valuation(problem, objective)
     values.watch = watch
     form: Form = None
     if strategy in ("auto", "ratio", "decomposable") and min_tp > 0:
         form = linear_form(values, space) or size_form(values, space)
-    chosen = _choose(values, space, form, min_tp) if strategy == "auto" else strategy
-    require_sound(chosen, values, space, form)
-    if chosen == "ratio":
+    selected = _choose(values, space, form, min_tp) if strategy == "auto" else strategy
+    require_sound(selected, values, space, form)
+    if selected == "ratio":
         assert form is not None
-        found = search_ratio(space, values, form)
+        record = search_ratio(space, values, form)
     else:
-        found = _RUN[chosen](space, values)
-    assert found.rank is not None
-    head, best, c = found.head, found.rank[0], world.counts
+        record = _RUN[selected](space, values)
+    assert record.rank is not None
+    head, best, c = record.head, record.rank[0], problem.counts
     counts = tuple((int(c.tp[label, value]), int(c.fp[label, value])) for label, value in head)
-    tree = _tree({**found.seen, head: (best, "best")}) if trace else None
-    return HeadResult(head, best, counts, found.evaluated, space.size - found.evaluated, chosen, tree)
+    tree = _tree({**record.seen, head: (best, "best")}) if trace else None
+    return HeadResult(head, best, counts, record.evaluated, space.size - record.evaluated, selected, tree)
 
 
 def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str:
@@ -252,7 +253,7 @@ def _choose(values: Valuation, space: HeadSpace, form: Form, min_tp: int) -> str
 
 
 def chosen_search(values: Valuation, space: HeadSpace) -> str:
-    """Return which search ``auto`` takes in a world that has a literal to predict."""
+    """Return the search that ``auto`` uses for a problem with a usable literal."""
     return _choose(values, space, linear_form(values, space) or size_form(values, space), 1)
 
 
@@ -271,19 +272,19 @@ def _choose_exact(values: Valuation, space: HeadSpace, form: Form) -> str:
 
 def _by_kind(values: Valuation, space: HeadSpace) -> str:
     """Choose by what is proved about the measure, where its form says nothing."""
-    known = prove(case_of(values, space))
-    if known is None:
+    verdict = prove(case_of(values, space))
+    if verdict is None:
         return "bound"
-    if known.kind == "decomposable":
+    if verdict.kind == "decomposable":
         return "decomposable"
     unbounded = isinstance(values, MicroValuation) and not values.objective.measure.has_bound
-    return "antimonotone" if unbounded and known.kind == "anti-monotone" else "bound"
+    return "antimonotone" if unbounded and verdict.kind == "anti-monotone" else "bound"
 
 
-def _tree(seen: Seen) -> Node:
+def _tree(seen: Seen) -> TreeNode:
     """Arrange heads into a tree in which a head hangs below the head without its last label."""
     nodes: dict[Head, list[Head]] = {(): []}
-    known: dict[Head, tuple[Fraction | None, str]] = {(): (None, "root"), **seen}
+    statuses: dict[Head, tuple[Fraction | None, str]] = {(): (None, "root"), **seen}
     for head in sorted(seen, key=lambda h: (len(h), h)):
         parent = head[:-1]
         while parent not in nodes:
@@ -291,8 +292,8 @@ def _tree(seen: Seen) -> Node:
         nodes[parent].append(head)
         nodes[head] = []
 
-    def build(head: Head) -> Node:
-        value, status = known[head]
-        return Node(head, value, status, tuple(build(child) for child in nodes[head]))
+    def build(head: Head) -> TreeNode:
+        value, status = statuses[head]
+        return TreeNode(head, value, status, tuple(build(child) for child in nodes[head]))
 
     return build(())

@@ -6,29 +6,29 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from polyrule.heads.correlations import formula_of_sums
+from polyrule.heads.problem import HeadProblem, HeadSpace, SearchRecord, Seen, rank
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
-from polyrule.heads.world import Found, HeadSpace, Seen, World, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.properties import is_correlation
 
 
-def search_decomposable(space: HeadSpace, valuation: Valuation) -> Found:
+def search_decomposable(space: HeadSpace, valuation: Valuation) -> SearchRecord:
     """Evaluate the single literals and merge those that reach the best value; the merged head has that value too."""
     singles = {literal: valuation.plain((literal,)) for literal in space.literals}
     top = max(singles.values())
-    head = merge((literal for literal, value in singles.items() if value == top), space, valuation.world)
-    return _found(head, singles, valuation)
+    head = merge((literal for literal, value in singles.items() if value == top), space, valuation.problem)
+    return _record(head, singles, valuation)
 
 
-def _found(head: Head, singles: dict[LabelValue, Fraction], valuation: Valuation) -> Found:
-    """Return a head that is worth as much as the best of all literals, and what each of them is worth without lift."""
+def _record(head: Head, singles: dict[LabelValue, Fraction], valuation: Valuation) -> SearchRecord:
+    """Return a record of a head with the value of its best literal, and of the values of all literals without lift."""
     lift = valuation.rho(1)  # where there is one, no head is larger
     seen: Seen = {(literal,): (value * lift, "evaluated") for literal, value in singles.items()}
-    return Found(head, rank(max(singles.values()) * lift, head, valuation.tp(head)), len(seen), seen)
+    return SearchRecord(head, rank(max(singles.values()) * lift, head, valuation.tp(head)), len(seen), seen)
 
 
-def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
+def search_subset(space: HeadSpace, valuation: Valuation) -> SearchRecord:
     """Group the literals by the set of examples they treat rightly; the best head is a group of the largest set.
 
     Adding a label can only take examples away, so no head is better than a single literal, and a head is as good as
@@ -38,9 +38,9 @@ def search_subset(space: HeadSpace, valuation: Valuation) -> Found:
     if valuation.objective.scope != "head":
         return _search_label_sets(space, valuation)
     heads, weights = _best_groups(space.literals, space, valuation, valuation.everyone)
-    total = valuation.world.total_weight
+    total = valuation.problem.total_weight
     best = max(heads, key=lambda head: rank(Fraction(0), head, valuation.tp(head)))
-    return _found(best, {literal: Fraction(weight, total) for literal, weight in weights.items()}, valuation)
+    return _record(best, {literal: Fraction(weight, total) for literal, weight in weights.items()}, valuation)
 
 
 def _best_groups(
@@ -52,11 +52,11 @@ def _best_groups(
         groups.setdefault(valuation.right[literal] & among, []).append(literal)
     weights = {examples: valuation.weight(examples) for examples in groups}
     top = max(weights.values())
-    heads = [merge(group, space, valuation.world) for examples, group in groups.items() if weights[examples] == top]
+    heads = [merge(group, space, valuation.problem) for examples, group in groups.items() if weights[examples] == top]
     return heads, {literal: weights[valuation.right[literal] & among] for literal in literals}
 
 
-def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
+def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> SearchRecord:
     """Find the best head by subset accuracy, scope ``all`` or ``full``: the labels of some covered example.
 
     A covered example is right only if the positive literals of the head are its labels, all of them, and no label of
@@ -64,7 +64,7 @@ def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
     head gets right have one label set in common, and the label sets are tried one by one. Negative literals change
     nothing where their label is unset: those that cost no example are added, since more labels win a tie.
     """
-    tried = {merge(space.literals, space, valuation.world)}  # what is best if no covered example can be got right
+    tried = {merge(space.literals, space, valuation.problem)}  # what is best if no covered example can be got right
     negatives = [literal for literal in space.literals if literal[1] == 0]
     for labels, members in label_sets(valuation).items():
         positives = [(label, 1) for label in labels]
@@ -79,10 +79,10 @@ def _search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> Found:
         spare = [s for s in negatives if s[0] not in labels and right & valuation.right[s] == right]
         spare.sort(key=lambda literal: (-valuation.tp((literal,)), literal[0]))
         tried.add(tuple(sorted(positives + spare[: space.max_size - len(positives)])))
-    found = Found()
+    record = SearchRecord()
     for head in tried:
-        found.note(head, valuation.rank(head))
-    return found
+        record.note(head, valuation.rank(head))
+    return record
 
 
 def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
@@ -95,12 +95,12 @@ def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
     return sets
 
 
-def merge(literals: Iterable[LabelValue], space: HeadSpace, world: World) -> Head:
+def merge(literals: Iterable[LabelValue], space: HeadSpace, problem: HeadProblem) -> Head:
     """Join literals that are equally good: per label the one with more TP, ``= 1`` on a tie; most TP first."""
     by_label: dict[int, tuple[int, int]] = {}
     for literal in literals:
         label, value = literal
-        offer = world.tp((literal,)), value
+        offer = problem.tp((literal,)), value
         by_label[label] = max(by_label.get(label, offer), offer)
     order = sorted((-tp, label, value) for label, (tp, value) in by_label.items())
     return tuple(sorted((label, value) for _, label, value in order[: space.max_size]))
@@ -120,13 +120,13 @@ def alike_values(valuation: Valuation, space: HeadSpace) -> dict[LabelValue, Fra
     return singles if max(singles.values()) > 0 else None
 
 
-def search_alike(space: HeadSpace, valuation: Valuation) -> Found:
+def search_alike(space: HeadSpace, valuation: Valuation) -> SearchRecord:
     """Return the best head: the most labels among the best literals that have the same counts.
 
-    >>> from polyrule.heads import World, search
+    >>> from polyrule.heads import HeadProblem, search
     >>> from polyrule.measures import Objective
-    >>> world = World.from_text(covered="110 110", uncovered="001 000 101")
-    >>> result = search(world, Objective("matthews"))
+    >>> problem = HeadProblem.from_text(covered="110 110", uncovered="001 000 101")
+    >>> result = search(problem, Objective("matthews"))
     >>> result.strategy, result.head, str(result.value)
     ('alike', ((1, 1),), '1')
     """
@@ -135,8 +135,8 @@ def search_alike(space: HeadSpace, valuation: Valuation) -> Found:
     assert singles is not None
     level = max(singles.values())
     groups: dict[Counts, dict[int, LabelValue]] = {}
-    for literal in space.literals:  # of a label's two literals, ``label = 1`` comes first and stays
+    for literal in space.literals:  # ``label = 1`` comes before ``label = 0`` of the label and stays
         if singles[literal] == level:
             groups.setdefault(valuation.delta[literal], {}).setdefault(literal[0], literal)
     heads = [tuple(sorted(group.values())[: space.max_size]) for group in groups.values()]
-    return _found(max(heads, key=lambda head: rank(level, head, valuation.tp(head))), singles, valuation)
+    return _record(max(heads, key=lambda head: rank(level, head, valuation.tp(head))), singles, valuation)

@@ -21,7 +21,6 @@ from polyrule.conditions.evaluate import evaluate
 from polyrule.data.examples import by_content, unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.body_pool import Alternatives, Body, Costs, Covers, Pool, Rules, counted_as, words_of
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.expecting import Reviser, expected, is_text, teach
@@ -45,6 +44,7 @@ from polyrule.measures.ratio import exact_number
 from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
+from polyrule.search.protocol import Candidate, Engine
 from polyrule.soft_targets.regression import blas
 from polyrule.utils.arrays import Bools, Bytes, Ints, Matrix
 

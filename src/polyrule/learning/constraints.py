@@ -27,13 +27,13 @@ from polyrule.conditions import (
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
-from polyrule.kernels.cuts import midpoint
-from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
 from polyrule.learning.separate import Learner, Learning, Reason, Training
 from polyrule.model.predict import predict
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
+from polyrule.search.candidates import midpoint
+from polyrule.search.protocol import Candidate, Engine
 from polyrule.utils.arrays import Bools, Floats
 from polyrule.utils.messages import did_you_mean, parameter_name, shown
 

@@ -15,7 +15,7 @@ from polyrule.data.columns import listing
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.errors import MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
-from polyrule.heads import World, best_head
+from polyrule.heads import HeadProblem, best_head
 from polyrule.heads.no_condition import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.check import remarks
@@ -153,7 +153,7 @@ def _one_body(objective: Objective, truth: Any, weights: Ints, rng: np.random.Ge
     covered = rng.random(len(truth)) < 0.5
     allowed = np.ones((truth.shape[1], 2), dtype=bool)
     allowed[:, 0] = objective.negative
-    world = World(truth, covered, np.full(truth.shape, -1, dtype=np.int8), weights, allowed)
+    world = HeadProblem(truth, covered, np.full(truth.shape, -1, dtype=np.int8), weights, allowed)
     start = time.perf_counter()
 
     def watch() -> None:

@@ -32,8 +32,8 @@ from polyrule.conditions import (
 )
 from polyrule.conditions.simplify import drop_implied_limits, simplify_body
 from polyrule.data.table import Feature, Table
-from polyrule.kernels.cuts import midpoint
 from polyrule.model.rule_list import RuleList
+from polyrule.search.candidates import midpoint
 from polyrule.store.coded_table import CodedTable
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 

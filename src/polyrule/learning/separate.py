@@ -22,14 +22,14 @@ from polyrule.data.examples import unscaled
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.table import Table
 from polyrule.heads.search import check_search
-from polyrule.kernels.engine import Candidate, Engine, GrowOptions, Outcome, OutOfTime
-from polyrule.kernels.native import make_engine
 from polyrule.learning.messages import Callback, Progress, wants_within, warn_about_rules, warn_about_time
 from polyrule.measures import Objective
 from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
-from polyrule.scale.counting import Counting, counted_engine, one_label, present_weight
+from polyrule.search.counted.counting import Counting, counted_engine, one_label, present_weight
+from polyrule.search.native import make_engine
+from polyrule.search.protocol import Candidate, Engine, GrowOptions, Outcome, OutOfTime
 from polyrule.store import Packed
 from polyrule.store.coded_table import CodedTable
 from polyrule.utils.arrays import Ints

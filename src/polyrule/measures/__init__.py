@@ -23,7 +23,7 @@ from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.objective import SEARCHES, FastForm, Lift, Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.ratio import RatioMeasure
-from polyrule.measures.small_worlds import Witness
+from polyrule.measures.small_problems import Witness
 
 __all__ = [
     "AVERAGINGS",

@@ -168,10 +168,10 @@ def _excess(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
 
 def _precision_gain(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
     """Return (precision - prior) · N · (TP + FP), or -(TP + FN) if nothing is covered."""
-    return tp * (tp + fp + tn + fn) - (tp + fn) * _some(tp + fp)
+    return tp * (tp + fp + tn + fn) - (tp + fn) * _at_least_one(tp + fp)
 
 
-def _some(count: Any) -> Any:
+def _at_least_one(count: Any) -> Any:
     """Return a count, or 1 where it is 0."""
     return count + (count == 0)
 
@@ -208,11 +208,11 @@ def _wracc_bound(low: Counts, high: Counts) -> Fraction:
     The product over the square grows in the smaller of t and u, and in the larger one until it is the smaller plus c.
     """
     errors = low[1] + low[3]
-    (t, _), (u, least) = sorted([(high[0], low[0]), (high[2], low[2])])
-    u = max(min(u, t + errors), least)
-    most = Fraction(t * u, (t + u + errors) ** 2) if t and u else ZERO
+    (t, _), (u, min_u) = sorted([(high[0], low[0]), (high[2], low[2])])
+    u = max(min(u, t + errors), min_u)
+    bound = Fraction(t * u, (t + u + errors) ** 2) if t and u else ZERO
     total = sum(high)
-    return most - Fraction(low[1] * low[3], total * total) if total else most
+    return bound - Fraction(low[1] * low[3], total * total) if total else bound
 
 
 def _where_positive(name: str) -> Bound:
@@ -237,8 +237,8 @@ SPECS: dict[str, Spec] = {
         monotone=True,
     ),
     "rate_difference": Spec(
-        lambda tp, fp, tn, fn: tp * _some(fp + tn) - fp * _some(tp + fn),
-        lambda tp, fp, tn, fn: _some(tp + fn) * _some(fp + tn),
+        lambda tp, fp, tn, fn: tp * _at_least_one(fp + tn) - fp * _at_least_one(tp + fn),
+        lambda tp, fp, tn, fn: _at_least_one(tp + fn) * _at_least_one(fp + tn),
         "tp/(tp+fn) - fp/(fp+tn)",
         "TP / (TP + FN) - FP / (FP + TN)",
         monotone=True,
@@ -254,7 +254,7 @@ SPECS: dict[str, Spec] = {
     ),
     "added_value": Spec(
         _precision_gain,
-        lambda tp, fp, tn, fn: _some(tp + fp) * (tp + fp + tn + fn),
+        lambda tp, fp, tn, fn: _at_least_one(tp + fp) * (tp + fp + tn + fn),
         "(tp*tn - fp*fn) / ((tp+fp) * (tp+fp+tn+fn))",
         "TP / (TP + FP) - (TP + FN) / N",
         dependence=False,
@@ -293,7 +293,7 @@ SPECS: dict[str, Spec] = {
     ),
     "certainty": Spec(
         _precision_gain,
-        lambda tp, fp, tn, fn: _some(tp + fp) * (fp + tn),
+        lambda tp, fp, tn, fn: _at_least_one(tp + fp) * (fp + tn),
         "(tp*tn - fp*fn) / ((tp+fp) * (fp+tn))",
         "(TP / (TP + FP) - (TP + FN) / N) / ((FP + TN) / N)",
         dependence=False,

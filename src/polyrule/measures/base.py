@@ -50,13 +50,13 @@ class Measure(ABC):
     rounded: bool = False
 
     def in_units(self, unit: Fraction) -> Measure:
-        """Return the measure for counts in units of so many examples; its values are the same, exactly.
+        """Return the measure for counts in units of `unit` examples, with exactly equal values.
 
         >>> from polyrule.measures import get
         >>> get("laplace").in_units(Fraction(1, 10)).value(5, 0, 0, 0) == Fraction(3, 2) / Fraction(5, 2)
         True
         """
-        return MeasureInUnits(self, unit)
+        return ScaledMeasure(self, unit)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -85,13 +85,13 @@ class Measure(ABC):
 
     @property
     def has_bound(self) -> bool:
-        """Whether `upper_bound` knows a bound."""
+        """True if `upper_bound` returns a bound."""
         return self.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is not None
 
     def properties(
         self, averaging: str = "micro", scope: str = "head", negative: bool = True, nothing_set: bool = True
     ) -> Properties:
-        """Say whether the measure is decomposable or anti-monotone, by which fact, and which searches are exact.
+        """Return the kind of the measure, the fact that proves it, and the exact searches.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Measure(ABC):
         nothing_set : bool
             Whether no label has been set yet by an earlier rule. Some facts only hold then.
         """
-        # Proofs speak of measures, and a measure is asked for them.
+        # Proofs import measures, so a measure imports them late.
         from polyrule.measures.properties import properties_of
 
         return properties_of(Case(self, averaging, scope, negative, nothing_set))
@@ -117,10 +117,10 @@ def divided(top: Any, bottom: Any) -> Floats:
     return np.asarray(np.divide(top, bottom, out=np.zeros(np.broadcast(top, bottom).shape), where=bottom != 0))
 
 
-class MeasureInUnits(Measure):
-    """Any measure, for counts in units of so many examples.
+class ScaledMeasure(Measure):
+    """Any measure, for counts in units of `unit` examples.
 
-    Its `value` is asked for fractions where a count stands for no whole number of examples.
+    Its `value` gets fractions if a count is no whole number of examples.
     """
 
     def __init__(self, measure: Measure, unit: Fraction) -> None:
@@ -141,7 +141,7 @@ class MeasureInUnits(Measure):
     def properties(
         self, averaging: str = "micro", scope: str = "head", negative: bool = True, nothing_set: bool = True
     ) -> Properties:
-        """Say what is proved about the measure: it holds for counts of any size."""
+        """Return the properties of the measure, which hold for counts of any size."""
         return self.measure.properties(averaging, scope, negative, nothing_set)
 
     def _examples(self, counts: Counts) -> Counts:
@@ -161,10 +161,10 @@ class SubsetAccuracy(Measure):
     --------
     Two of three examples are right for both labels when the body covers the first two and the head has both labels:
 
-    >>> from polyrule.heads import World, evaluate
+    >>> from polyrule.heads import HeadProblem, evaluate
     >>> from polyrule.measures import Objective
-    >>> world = World.from_text(covered="11 10", uncovered="00")
-    >>> evaluate(world, Objective(SubsetAccuracy()), ((0, 1), (1, 1)))
+    >>> problem = HeadProblem.from_text(covered="11 10", uncovered="00")
+    >>> evaluate(problem, Objective(SubsetAccuracy()), ((0, 1), (1, 1)))
     Fraction(2, 3)
     """
 
@@ -192,7 +192,7 @@ class SubsetAccuracy(Measure):
 
 @dataclass(frozen=True)
 class Case:
-    """What a claim is about: a measure, with what is counted, which literals heads may hold, and whether some are set.
+    """Subject of a claim: a measure, its averaging and scope, the allowed literals, and the state of labels.
 
     `lopsided` says whether of some label only one of the two literals is allowed.
     """
@@ -205,11 +205,11 @@ class Case:
     lopsided: bool = False
 
     def __post_init__(self) -> None:
-        for name, given, known in (("averaging", self.averaging, AVERAGINGS), ("scope", self.scope, SCOPES)):
-            if given not in known:
-                raise OptionError(parameter=name, value=given, allowed=f"one of {', '.join(known)}")
+        for name, value, options in (("averaging", self.averaging, AVERAGINGS), ("scope", self.scope, SCOPES)):
+            if value not in options:
+                raise OptionError(parameter=name, value=value, allowed=f"one of {', '.join(options)}")
 
     @property
     def by_profiles(self) -> bool:
-        """Whether a world matters only through its labels' counts."""
+        """True if a problem matters only through the counts of its labels."""
         return self.averaging == "micro" and not isinstance(self.measure, SubsetAccuracy)

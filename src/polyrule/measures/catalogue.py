@@ -133,14 +133,14 @@ def klosgen(exponent: Any = 0.5) -> Measure:
     >>> klosgen(), klosgen(0), klosgen(1)
     (Association('klosgen'), Association('added_value'), Association('wracc'))
     """
-    known = {Fraction(0): "added_value", Fraction(1, 2): "klosgen", Fraction(1): "wracc"}
+    names = {Fraction(0): "added_value", Fraction(1, 2): "klosgen", Fraction(1): "wracc"}
     exact = _parameter("klosgen", "the exponent", exponent)
-    if exact not in known:
+    if exact not in names:
         raise MeasureError(
             f"klosgen: the exponent must be 0, 0.5 or 1, got {exponent}; for another one write an expression such as "
             f"'((tp+fp)/(tp+fp+tn+fn))**{exponent} * (tp/(tp+fp) - (tp+fn)/(tp+fp+tn+fn))'"
         )
-    return get(known[exact])
+    return get(names[exact])
 
 
 def subset() -> SubsetAccuracy:
@@ -239,11 +239,11 @@ def get(measure: str | Measure | Callable[..., Any]) -> Measure:
     raise MeasureError(_unknown(measure, name))
 
 
-def _unknown(given: str, name: str) -> str:
+def _unknown(text: str, name: str) -> str:
     close = difflib.get_close_matches(name[:60], [*available(), *ALIASES], n=2, cutoff=0.6)
     hint = f"; did you mean {' or '.join(repr(c) for c in close)}? Known" if close else "; known"
     forms = ", ".join([*FIXED, *(form for _, form, _ in PARAMETRIC)])
-    return f"unknown measure {_short(given)!r}{hint}: {forms}, or an expression in tp, fp, tn, fn"
+    return f"unknown measure {_short(text)!r}{hint}: {forms}, or an expression in tp, fp, tn, fn"
 
 
 def _parameter(measure: str, name: str, number: Any) -> Fraction:
@@ -267,5 +267,5 @@ def _decimal(number: Fraction) -> str:
     >>> _decimal(Fraction(1, 2)), _decimal(Fraction(1, 3))
     ('0.5', '1/3')
     """
-    shown = f"{float(number):.12g}"
-    return shown if Fraction(shown) == number else str(number)
+    decimal = f"{float(number):.12g}"
+    return decimal if Fraction(decimal) == number else str(number)

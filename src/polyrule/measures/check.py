@@ -13,9 +13,9 @@ from polyrule.data.results import frame_of_rows
 from polyrule.errors import MeasureError, OptionError
 from polyrule.measures.base import AVERAGINGS, SCOPES, Case, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import get
-from polyrule.measures.proofs import Settled, settle
+from polyrule.measures.proofs import ProofResult, prove_measure
 from polyrule.measures.properties import Properties, is_constant, properties_of, proved, refuted
-from polyrule.measures.small_worlds import value_text
+from polyrule.measures.small_problems import value_text
 from polyrule.utils.arrays import Floats, Ints
 
 # Counts to try a measure on: TP from 1, the others from 0.
@@ -28,7 +28,7 @@ _RULE, _ALWAYS = (120, 120, 580, 180), (300, 700, 0, 0)
 
 @lru_cache(maxsize=256)
 def remarks(measure: Measure) -> tuple[str, ...]:
-    """Return what is odd about a measure; nothing about most.
+    """Return remarks on a measure that will rarely do what is meant.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def _remarks(measure: Measure) -> tuple[str, ...]:
     values = measure.quick_values(*_GRID.T)
     if is_constant(measure) or (values == values[0]).all():
         return (f"it is constant: every head has the value {value_text(measure.value(*map(int, _GRID[0])))}",)
-    found = [_rewards_errors(measure), _ignores_false_positives(measure, values)]
-    found.append(_always_wins(measure) if found == [None, None] else None)
-    return tuple(remark for remark in found if remark is not None)
+    oddities = [_rewards_errors(measure), _ignores_false_positives(measure, values)]
+    oddities.append(_always_wins(measure) if oddities == [None, None] else None)
+    return tuple(remark for remark in oddities if remark is not None)
 
 
 def _rewards_errors(measure: Measure) -> str | None:
@@ -90,12 +90,12 @@ def _words(counts: Ints) -> str:
     return ", ".join(f"{name} {count}" for name, count in zip(("tp", "fp", "tn", "fn"), counts.tolist(), strict=True))
 
 
-FURTHER = 5  # times as many worlds, before a measure is called perhaps decomposable
+FURTHER = 5  # times as many problems, before a measure is called perhaps decomposable
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known for one averaging, scope and state of the labels."""
+    """Properties for one averaging, scope and state of the labels."""
 
     averaging: str
     scope: str
@@ -104,7 +104,7 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """How the kind is known: ``proved``, ``refuted`` (neither, with a witness) or ``open``."""
+        """Status of the kind: ``proved``, ``refuted`` (neither, with a witness) or ``open``."""
         if self.properties.proved:
             return "proved"
         return "refuted" if self.properties.kind == "neither" else "open"
@@ -127,15 +127,15 @@ class Entry:
     def __str__(self) -> str:
         p = self.properties
         if self.status == "refuted":
-            found = f"{p.kind}, refuted: {p.witness}"
+            text = f"{p.kind}, refuted: {p.witness}"
         elif p.proved:
-            found = f"{p.kind}, proved by {'a lemma' if p.fact == 'L' else f'fact {p.fact}'}: {p.reason}"
+            text = f"{p.kind}, proved by {'a lemma' if p.fact == 'L' else f'fact {p.fact}'}: {p.reason}"
         else:
-            found = f"open, perhaps {p.kind}: {p.reason}"
+            text = f"open, perhaps {p.kind}: {p.reason}"
         if self.status != "refuted" and p.witness is not None:
-            found += f"; not decomposable: {p.witness}"
+            text += f"; not decomposable: {p.witness}"
         state = "" if self.nothing_set else "  once labels are set: "
-        return f"{self.averaging:<8}{self.scope:<6}{state}{found}; search: {p.best_search}"
+        return f"{self.averaging:<8}{self.scope:<6}{state}{text}; search: {p.best_search}"
 
 
 @dataclass(frozen=True)
@@ -209,11 +209,11 @@ def check(
     measure : str, Measure or callable
         A name, an expression in tp, fp, tn, fn, a measure, or a vectorised function of (tp, fp, tn, fn).
     budget : int
-        Most small worlds to look at for each claim that is not settled by a proof.
+        Most small problems to look at for each claim that is not results by a proof.
     negative : bool
         Whether heads may hold literals ``label = 0``.
     prove : bool
-        Whether to try harder where micro averages over the head's labels are open: with z3, and in many more worlds.
+        Whether to try harder where micro averages over the head's labels are open: with z3, and in many more problems.
     seconds : float
         About how long to try, each time.
 
@@ -221,7 +221,7 @@ def check(
     -------
     MeasureReport
         For each averaging and scope: proved by a named fact, refuted with the smallest witness found, or open with
-        the number of worlds that hold no counterexample; before any label is set, and once labels are.
+        the number of problems that hold no counterexample; before any label is set, and once labels are.
 
     Examples
     --------
@@ -233,31 +233,33 @@ def check(
     """
     if budget < 1:
         raise OptionError(f"budget must be at least 1, got {budget}")
-    known = get(cast(Measure, measure))
+    named = get(cast(Measure, measure))
     if prove:
-        return _with_proofs(known, budget, negative, seconds)
-    return MeasureReport(known, negative, _entries(known, budget, negative), remarks(known))
+        return _with_proofs(named, budget, negative, seconds)
+    return MeasureReport(named, negative, _entries(named, budget, negative), remarks(named))
 
 
 def _with_proofs(measure: Measure, budget: int, negative: bool, seconds: float) -> MeasureReport:
     """Settle first what is open about the head's labels; what is proved there may settle other scopes, too."""
-    settled = {}
+    results = {}
     for nothing_set in (False, True):
         properties = _properties(Case(measure, "micro", "head", negative, nothing_set), budget)
         if not properties.proved and properties.kind != "neither":
-            settled[nothing_set] = settle(measure, nothing_set, negative, seconds)
-    if settled:
+            results[nothing_set] = prove_measure(measure, nothing_set, negative, seconds)
+    if results:
         properties_of.cache_clear()
     entries = [
-        _tried_harder(entry, measure, negative, settled.get(entry.nothing_set))
+        _tried_harder(entry, measure, negative, results.get(entry.nothing_set))
         for entry in _entries(measure, budget, negative)
     ]
     return MeasureReport(measure, negative, tuple(entries), remarks(measure))
 
 
-def _entries(known: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
+def _entries(measure: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
     return tuple(
-        Entry(averaging, scope, nothing_set, _properties(Case(known, averaging, scope, negative, nothing_set), budget))
+        Entry(
+            averaging, scope, nothing_set, _properties(Case(measure, averaging, scope, negative, nothing_set), budget)
+        )
         for averaging in AVERAGINGS
         for scope in SCOPES
         for nothing_set in (True, False)
@@ -265,19 +267,21 @@ def _entries(known: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
 
 
 def _properties(case: Case, budget: int) -> Properties:
-    """Return what is known, after a look at more worlds where all that is left to say is "perhaps decomposable"."""
-    found = properties_of(case, budget)
-    return found if found.proved or found.kind != "decomposable" else properties_of(case, FURTHER * budget)
+    """Return the properties, from more problems if the measure may be decomposable."""
+    properties = properties_of(case, budget)
+    return (
+        properties if properties.proved or properties.kind != "decomposable" else properties_of(case, FURTHER * budget)
+    )
 
 
-def _tried_harder(entry: Entry, measure: Measure, negative: bool, settled: Settled | None) -> Entry:
+def _tried_harder(entry: Entry, measure: Measure, negative: bool, results: ProofResult | None) -> Entry:
     """Return the entry with what came of the attempt to settle it."""
-    if settled is None or entry.status != "open" or (entry.averaging, entry.scope) != ("micro", "head"):
+    if results is None or entry.status != "open" or (entry.averaging, entry.scope) != ("micro", "head"):
         return entry
     case = Case(measure, entry.averaging, entry.scope, negative, entry.nothing_set)
-    if settled.proof is not None:
-        return replace(entry, properties=proved(case, settled.proof))
-    if settled.status == "neither" and settled.witness is not None:
-        return replace(entry, properties=refuted(case, settled.witness))
+    if results.proof is not None:
+        return replace(entry, properties=proved(case, results.proof))
+    if results.status == "neither" and results.witness is not None:
+        return replace(entry, properties=refuted(case, results.witness))
     p = entry.properties
-    return replace(entry, properties=replace(p, reason=f"{p.reason}; {settled.open_because}"))
+    return replace(entry, properties=replace(p, reason=f"{p.reason}; {results.open_because}"))

@@ -20,16 +20,16 @@ Head = tuple[LabelValue, ...]
 UNSET = -1
 NOTHING: Counts = (0, 0, 0, 0)
 TP, FP, TN, FN = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
-#: Kinds of cells: truth absent or present, label unset or set by an earlier rule (0 to 3: present + 2 · set). A cell
-#: whose truth is unknown would be a fifth kind that is counted nowhere.
-KINDS = 4
+#: Number of outcomes of cells: truth absent or present, label unset or set by an earlier rule (0 to 3: present + 2 ·
+#: set). A cell whose truth is unknown would be a fifth kind that is counted nowhere.
+N_OUTCOMES = 4
 
 
 def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: str) -> Counts:
-    """Say where one label of one example counts.
+    """Return the count of one label of one example as (TP, FP, TN, FN).
 
-    `truth` is 2 where it is unknown, `assigned` what an earlier rule set the label to (-1 is unset), and `literal` what
-    the head says about it (None is nothing).
+    `truth` is 2 where it is unknown, `assigned` what an earlier rule set the label to (-1 is unset), and `literal`
+    the value in the head (None: not in it).
 
     Examples
     --------
@@ -58,31 +58,34 @@ def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: s
 
 
 def cells(truth: Any, covered: Any, is_set: Any, scope: str) -> Ints:
-    """Say where each cell of tables (…, examples, labels) counts, by what a head says: (…, examples, labels, 3, 4).
+    """Return the counts of cells of tables (…, examples, labels) by prediction: (…, examples, labels, 3, 4).
 
     It may say nothing, that the label is absent, or that it is present, in this order.
     """
-    said = (None, 0, 1)
+    predictions = (None, 0, 1)
     table = np.array(
-        [[[[cell(t, bool(c), a, s, scope) for s in said] for a in (UNSET, 0)] for c in (0, 1)] for t in (0, 1, 2)]
+        [
+            [[[cell(t, bool(c), a, s, scope) for s in predictions] for a in (UNSET, 0)] for c in (0, 1)]
+            for t in (0, 1, 2)
+        ]
     )
     return np.asarray(table[truth, covered[..., None].astype(np.int8), is_set.astype(np.int8)])
 
 
-def weights_by_kind(truth: Any, assigned: Any, weights: Any) -> Ints:
-    """Return the weight of each cell of tables (examples, labels) in the place of its kind: (examples, labels, KINDS).
+def weights_by_outcome(truth: Any, assigned: Any, weights: Any) -> Ints:
+    """Return the weight of cells (examples, labels) in the place of their outcome: (examples, labels, N_OUTCOMES).
 
-    >>> weights_by_kind(np.array([[1, 0, 2]]), np.array([[-1, 1, -1]]), np.array([5])).tolist()
+    >>> weights_by_outcome(np.array([[1, 0, 2]]), np.array([[-1, 1, -1]]), np.array([5])).tolist()
     [[[0, 5, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]]]
     """
     is_set = assigned != UNSET
-    kinds = [(truth == value) & (is_set == known) for known in (False, True) for value in (0, 1)]
-    return np.asarray(np.stack(kinds, axis=-1) * weights[:, None, None])
+    outcomes = [(truth == value) & (is_set == state) for state in (False, True) for value in (0, 1)]
+    return np.asarray(np.stack(outcomes, axis=-1) * weights[:, None, None])
 
 
-def weights_by_truth(kinds: Ints) -> Ints:
-    """Sum weights by kind over whether the label is set: (…, KINDS) becomes (…, absent or present)."""
-    return np.asarray(kinds[..., :2] + kinds[..., 2:])
+def weights_by_truth(outcomes: Ints) -> Ints:
+    """Sum weights by outcome over whether the label is set: (…, N_OUTCOMES) becomes (…, absent or present)."""
+    return np.asarray(outcomes[..., :2] + outcomes[..., 2:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,8 +98,8 @@ class LabelCounts:
 
     Examples
     --------
-    >>> from polyrule.heads import World
-    >>> counts = World.from_text(covered="110 100", uncovered="010").counts
+    >>> from polyrule.heads import HeadProblem
+    >>> counts = HeadProblem.from_text(covered="110 100", uncovered="010").counts
     >>> counts.tp[:, 1].tolist(), counts.fn.tolist()
     ([2, 1, 0], [0, 1, 0])
     """
@@ -109,12 +112,12 @@ class LabelCounts:
     covered_absent: Ints
 
     @classmethod
-    def of(cls, kinds: Ints, total: Ints) -> LabelCounts:
-        """Return the counts from the weight of what is covered, by kind, and of all examples, by truth.
+    def of(cls, outcomes: Ints, total: Ints) -> LabelCounts:
+        """Return the counts from the weight of what is covered, by outcome, and of all examples, by truth.
 
-        Shapes are (…, labels, KINDS) and (…, labels, absent or present).
+        Shapes are (…, labels, N_OUTCOMES) and (…, labels, absent or present).
         """
-        unset, covered = kinds[..., :2], weights_by_truth(kinds)
+        unset, covered = outcomes[..., :2], weights_by_truth(outcomes)
         uncovered = total - covered
         covers = covered[..., 1], covered[..., 0]
         return cls(unset, unset[..., ::-1], uncovered[..., 1], uncovered[..., 0], *covers)
@@ -124,7 +127,7 @@ class LabelCounts:
         tn, fn = (np.broadcast_to(count[..., None], self.tp.shape) for count in (self.tn, self.fn))
         return np.stack([self.tp, self.fp, tn, fn])
 
-    def said(self, scope: str) -> Ints:
+    def by_prediction(self, scope: str) -> Ints:
         """Return `cells` summed over the examples: (…, labels, 3, 4)."""
         says = self.literals()
         silent = says[..., :1] if scope == "full" else np.zeros_like(says[..., :1])
@@ -147,14 +150,14 @@ def head_value(
 
     `truth` and `assigned` are tables indexed [example][label]; only examples of the working set are in them.
     """
-    said = dict(head)
+    predicted = dict(head)
     width = len(truth[0]) if len(truth) else 0
-    labels = sorted(said) if scope == "head" else range(width)
+    labels = sorted(predicted) if scope == "head" else range(width)
     rows = range(len(truth))
 
     def count(example: int, label: int, scope: str = scope) -> Counts:
-        known, is_set = int(truth[example][label]), int(assigned[example][label])
-        return cell(known, bool(covered[example]), is_set, said.get(label), scope)
+        true_value, is_set = int(truth[example][label]), int(assigned[example][label])
+        return cell(true_value, bool(covered[example]), is_set, predicted.get(label), scope)
 
     if isinstance(measure, SubsetAccuracy):  # labels outside the head must be absent, whatever the scope calls that
         right = ([truth[e][k] not in (0, 1) or count(e, k, "all") in (TP, TN) for k in labels] for e in rows)

@@ -20,7 +20,7 @@ import numpy as np
 from polyrule.errors import MeasureError
 from polyrule.measures.association import root_of
 from polyrule.measures.base import Measure, divided
-from polyrule.measures.grammar import LONGEST, VARIABLES, Node, evaluate, kinds, tree
+from polyrule.measures.grammar import LONGEST, VARIABLES, Node, evaluate, node_types, tree
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.utils.arrays import Floats
 from polyrule.utils.budget import current_limits
@@ -42,13 +42,13 @@ class ExpressionMeasure(Measure):
         self.name = name
         self.root = root
         self.square = square_of(root)
-        self.exact = self.square is not None or not ROOTS & kinds(root)
+        self.exact = self.square is not None or not ROOTS & node_types(root)
         self.value(2, 1, 3, 1)
 
     @cached_property
     def monotone(self) -> bool:  # type: ignore[override]
-        """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, where that is proved."""
-        # Proofs speak of expressions, and an expression is asked for one.
+        """True if the value never falls as TP or TN grows and never rises as FP or FN grows, where that is proved."""
+        # Proofs import expressions, so an expression imports them late.
         from polyrule.measures.proofs.normal_form import is_monotone
 
         return self.exact and is_monotone(self.square or self.root)
@@ -56,7 +56,7 @@ class ExpressionMeasure(Measure):
     @cached_property
     def variables(self) -> set[str]:
         """The counts that occur."""
-        return kinds(self.root) & {*VARIABLES}
+        return node_types(self.root) & {*VARIABLES}
 
     def in_units(self, unit: Fraction) -> ExpressionMeasure:
         """Write the unit before every count, unless the expression is the same in every unit."""
@@ -79,8 +79,8 @@ class ExpressionMeasure(Measure):
             )
         return number
 
-    def keeps_order(self, most: int) -> bool:
-        """Whether `ordered_values` compare like the exact values while no count exceeds `most`.
+    def keeps_order(self, max_count: int) -> bool:
+        """Return True if `ordered_values` compare like the exact values while no count exceeds `max_count`.
 
         >>> parse("tp**2 / (tp + fp)").keeps_order(10_000), parse("tp**2 / (tp + fp)").keeps_order(10**6)
         (True, False)
@@ -88,11 +88,11 @@ class ExpressionMeasure(Measure):
         False
         """
         root = self.square or self.root
-        if not self.exact or not kinds(root) <= {*VARIABLES, *_LARGEST}:
+        if not self.exact or not node_types(root) <= {*VARIABLES, *_LARGEST}:
             return False
         try:
             top, bottom = evaluate(
-                root, dict.fromkeys(VARIABLES, (most, 1)), lambda n: abs(n).as_integer_ratio(), _LARGEST
+                root, dict.fromkeys(VARIABLES, (max_count, 1)), lambda n: abs(n).as_integer_ratio(), _LARGEST
             )
         except OverflowError:
             return False
@@ -113,8 +113,8 @@ class ExpressionMeasure(Measure):
         """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
         counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
-        return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
+            values = np.broadcast_to(evaluate(self.root, counts, np.float64, _ON_ARRAYS), counts["tp"].shape)
+        return np.array(values) if np.isfinite(values).all() else self.values(tp, fp, tn, fn)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExpressionMeasure) and (self.name, self.root) == (other.name, other.root)
@@ -149,7 +149,7 @@ def parse(text: str) -> Measure:
 
 
 def _digits(node: Node) -> float:
-    """Return how many digits, before or after the point, numbers reach while counts are 1, at most.
+    """Return the largest number of digits, before or after the point, while counts are 1.
 
     >>> _digits(tree("1e99**8 * tp")), _digits(tree("sqrt(tp / 1e-20)"))
     (792.0, 20.0)
@@ -205,7 +205,7 @@ def square_of(node: Node) -> Node | None:
     >>> square_of(tree("sqrt(tp * tn)")) == tree("tp * tn"), square_of(tree("sqrt(tp) - fp"))
     (True, None)
     """
-    return _square(node) if "sqrt" in kinds(node) else None
+    return _square(node) if "sqrt" in node_types(node) else None
 
 
 def degree(node: Node) -> Fraction | None:
@@ -219,14 +219,14 @@ def degree(node: Node) -> Fraction | None:
     degrees = [degree(part) for part in node.operands if part != Node("number") or node.kind in "*/**"]
     if not degrees or None in degrees:
         return None if degrees else Fraction(0)
-    first, *others = degrees
+    first, *rest = degrees
     assert first is not None
     if node.kind in ("*", "/", "**"):
-        power = {"*": first + (others[0] or 0), "/": first - (others[0] or 0)}
+        power = {"*": first + (rest[0] or 0), "/": first - (rest[0] or 0)}
         return power.get(node.kind, first * node.operands[1].number)
     if node.kind == "sqrt":
         return first / 2
-    same = all(other == first for other in others) and (node.kind != "log" or first == 0)
+    same = all(other == first for other in rest) and (node.kind != "log" or first == 0)
     return first if same else None
 
 
@@ -239,11 +239,11 @@ def _times(node: Node, unit: Fraction) -> Node:
 def _square(node: Node) -> Node | None:
     if node.kind == "sqrt":
         inner = node.operands[0]
-        return inner if not ROOTS & kinds(inner) and _never_negative(inner) else None
+        return inner if not ROOTS & node_types(inner) and _never_negative(inner) else None
     if node.kind in ("*", "/"):
         left, right = (_square(operand) for operand in node.operands)
         return None if left is None or right is None else Node(node.kind, (left, right))
-    if not ROOTS & kinds(node) and _never_negative(node):
+    if not ROOTS & node_types(node) and _never_negative(node):
         return Node("**", (node, Node("number", number=Fraction(2))))
     return None
 
@@ -330,7 +330,7 @@ Parts = tuple[Any, Any]
 
 
 def _arithmetic(difference: Callable[[Parts, Parts], Parts], inverse: Callable[[Parts], Parts]) -> dict[str, Any]:
-    """Return how quotients are added, multiplied and so on, given what is not the same for all that stands in them."""
+    """Return the operations on quotients, from the difference and the inverse."""
 
     def power(base: Parts, exponent: Fraction) -> Parts:
         top, bottom = base if exponent >= 0 else inverse(base)
@@ -362,10 +362,10 @@ def _limited(operation: Callable[..., Parts]) -> Callable[..., Parts]:
     """Return an operation that raises OverflowError for what doubles do not hold exactly."""
 
     def apply(*operands: Any) -> Parts:
-        found = operation(*operands)
-        if max(found) >= _EXACT:
+        parts = operation(*operands)
+        if max(parts) >= _EXACT:
             raise OverflowError
-        return found
+        return parts
 
     return apply
 

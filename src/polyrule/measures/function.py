@@ -62,10 +62,10 @@ def trace(name: str, function: Callable[..., Any], values: Callable[..., Any]) -
         top, bottom = result.top, result.bottom or (one, zero, zero, zero, zero)
         if not _is_positive(bottom):
             return None
-        found = _measured(name, top, bottom)
-        return found if found is not None and _agrees(found, values) else None
+        traced = _measured(name, top, bottom)
+        return traced if traced is not None and _agrees(traced, values) else None
     except Exception:
-        # whatever a function does with symbols, it is asked for its values then, and errors are reported there
+        # a function that cannot be traced is called for its values, and errors are reported there
         return None
 
 
@@ -143,9 +143,9 @@ def _divide(x: _Symbol, y: _Symbol) -> _Symbol:
 
 def _maximum(x: _Symbol, y: _Symbol) -> _Symbol:
     a, b = _whole(x, y)
-    if _least(tuple(p - q for p, q in zip(a, b, strict=True))) >= 0:
+    if _minimum(tuple(p - q for p, q in zip(a, b, strict=True))) >= 0:
         return x
-    if _least(tuple(q - p for p, q in zip(a, b, strict=True))) >= 0:
+    if _minimum(tuple(q - p for p, q in zip(a, b, strict=True))) >= 0:
         return y
     raise _OpaqueError
 
@@ -154,7 +154,7 @@ def _is_power_of_two(x: Fraction) -> bool:
     return x > 0 and (x.numerator & (x.numerator - 1)) == 0 and (x.denominator & (x.denominator - 1)) == 0
 
 
-def _least(row: Linear) -> Fraction:
+def _minimum(row: Linear) -> Fraction:
     """Return the least value of a linear function over counts with TP >= 1."""
     if min(row[1:]) < 0:
         raise _OpaqueError
@@ -166,9 +166,9 @@ def _is_positive(row: Linear) -> bool:
 
 
 def _above(x: _Symbol, y: _Symbol) -> np.bool_:
-    """Whether x > y always; where that depends on the counts, the function is opaque."""
+    """Return True if x > y always; where that depends on the counts, the function is opaque."""
     a, b = _whole(x, y)
-    if _least(tuple(p - q for p, q in zip(a, b, strict=True))) <= 0:
+    if _minimum(tuple(p - q for p, q in zip(a, b, strict=True))) <= 0:
         raise _OpaqueError
     return np.bool_(True)
 
@@ -210,14 +210,14 @@ def _measured(name: str, top: Linear, bottom: Linear) -> TracedRatio | None:
     return TracedRatio(RatioMeasure(name, *whole), total) if total > 0 else None
 
 
-def _agrees(found: TracedRatio, values: Callable[..., Any]) -> bool:
+def _agrees(traced: TracedRatio, values: Callable[..., Any]) -> bool:
     """Check the function against the ratio for many counts, bit by bit."""
     rng = np.random.default_rng(0)
-    sizes = np.minimum(10 ** rng.integers(1, 6, SAMPLES), found.largest_total // 4)
+    sizes = np.minimum(10 ** rng.integers(1, 6, SAMPLES), traced.largest_total // 4)
     counts = rng.integers(0, sizes[None, :] + 1, (4, SAMPLES))
     counts[1:, : SAMPLES // 4] *= rng.integers(0, 2, (3, SAMPLES // 4))  # none of some kind
     counts[0] = np.maximum(counts[0], 1)
-    a, b = (np.array(row, dtype=np.int64) for row in found.measure.rows)
+    a, b = (np.array(row, dtype=np.int64) for row in traced.measure.rows)
     expected = (a[0] + a[1:] @ counts) / (b[0] + b[1:] @ counts)
     return bool((np.asarray(values(*counts.astype(np.float64))) == expected).all())
 

@@ -44,16 +44,16 @@ def tree(text: str) -> Node:
     return _Parser(text).run()
 
 
-def kinds(node: Node) -> set[str]:
+def node_types(node: Node) -> set[str]:
     """Return the kinds of all parts of an expression; ``root`` stands for a broken power.
 
-    >>> sorted(kinds(tree("tp**2 / tp**0.5")))
+    >>> sorted(node_types(tree("tp**2 / tp**0.5")))
     ['**', '/', 'root', 'tp']
     """
-    own = {node.kind} if node.kind != "number" else set()
+    types = {node.kind} if node.kind != "number" else set()
     if node.kind == "**":
-        own = {"**" if node.operands[1].number.denominator == 1 else "root"}
-    return own.union(*map(kinds, node.operands))
+        types = {"**" if node.operands[1].number.denominator == 1 else "root"}
+    return types.union(*map(node_types, node.operands))
 
 
 def evaluate(
@@ -61,7 +61,7 @@ def evaluate(
 ) -> Any:
     """Evaluate an expression in whatever `counts` are: by what `apply` has for each operator and function.
 
-    `number` says what a number is there; exponents stay fractions.
+    `number` makes a number of that type; exponents stay fractions.
 
     >>> evaluate(tree("2 * tp**3"), {"tp": 5}, int, {"*": lambda x, y: x * y, "**": lambda x, power: x ** int(power)})
     250
@@ -70,18 +70,18 @@ def evaluate(
         return number(node.number)
     if node.kind in VARIABLES:
         return counts[node.kind]
-    first, *others = node.operands
+    first, *rest = node.operands
     left = evaluate(first, counts, number, apply)
     if node.kind == "**":
-        return apply["**"](left, others[0].number)
-    return apply[node.kind](left, *(evaluate(operand, counts, number, apply) for operand in others))
+        return apply["**"](left, rest[0].number)
+    return apply[node.kind](left, *(evaluate(operand, counts, number, apply) for operand in rest))
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        self.where = f"measure {shown!r}"
+        excerpt = text if len(text) <= 60 else text[:57] + "..."
+        self.where = f"measure {excerpt!r}"
         if len(text) > LONGEST:
             raise MeasureError(f"{self.where}: the expression is longer than {LONGEST} characters")
         self.tokens = self._split()
@@ -108,20 +108,20 @@ class _Parser:
     def _peek(self) -> str:
         return self.tokens[self.at][0]
 
-    def _take(self, *wanted: str) -> str | None:
-        if self._peek() in wanted and self._peek():
+    def _take(self, *expected: str) -> str | None:
+        if self._peek() in expected and self._peek():
             self.at += 1
             return self.tokens[self.at - 1][0]
         return None
 
-    def _need(self, wanted: str) -> None:
-        if self._take(wanted) is None:
-            raise self._unexpected(repr(wanted))
+    def _need(self, expected: str) -> None:
+        if self._take(expected) is None:
+            raise self._unexpected(repr(expected))
 
-    def _unexpected(self, wanted: str) -> MeasureError:
+    def _unexpected(self, expected: str) -> MeasureError:
         token, position = self.tokens[self.at]
-        found = repr(token) if token else "the end"
-        return MeasureError(f"{self.where}: expected {wanted} at position {position}, found {found}")
+        got = repr(token) if token else "the end"
+        return MeasureError(f"{self.where}: expected {expected} at position {position}, found {got}")
 
     def _sum(self) -> Node:
         self.depth += 1
@@ -183,7 +183,9 @@ class _Parser:
         while self._take(","):
             operands.append(self._sum())
         self._need(")")
-        wanted = FUNCTIONS[name]
-        if (wanted is not None and len(operands) != wanted) or (wanted is None and len(operands) < 2):
-            raise MeasureError(f"{self.where}: {name} takes {wanted or 'two or more'} operand(s), got {len(operands)}")
+        expected = FUNCTIONS[name]
+        if (expected is not None and len(operands) != expected) or (expected is None and len(operands) < 2):
+            raise MeasureError(
+                f"{self.where}: {name} takes {expected or 'two or more'} operand(s), got {len(operands)}"
+            )
         return Node(name, tuple(operands))

@@ -34,7 +34,7 @@ NOTHING: Row = (0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class FastForm:
-    """How a kernel finds the best head.
+    """Form of an objective for the compiled head search.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class FastForm:
         head maximises (N0 + sum of a_i) / (D0 + sum of b_i), found by Dinkelbach's iteration, for every head size
         where `rho` is given. The others are for measures that are no ratio: ``counted`` is like ``singles``; ``micro``
         measures the counts summed over the head (functions only if monotone); ``alone`` is fast for one literal only.
-        ``example`` measures each example by itself: Hamming accuracy, or a * TP / (b * TP + c * FP + ...) with b >= c >
-        0, which is fast as long as each label is set on all examples or on none.
+        ``example`` measures each example separately: Hamming accuracy, or a * TP / (b * TP + c * FP + ...) with
+        b >= c > 0, which is fast as long as each label is set on all examples or on none.
     num, den : five ints
         Coefficients of (constant, TP, FP, TN, FN); zeros for ``subset``.
     scope : str
-        Where N0 and D0 come from and what a literal adds; see `polyrule.heads.World`.
+        Where N0 and D0 come from and what a literal adds; see `polyrule.heads.HeadProblem`.
     rho : tuple of int or None
         Head-size factor in 2**-30 steps, by head size (entry 0 is unused); None without lift.
     max_head_size : int or None
     formula : str
         What is measured where it is no ratio measure: ``m_estimate``, the name of an association, ``function`` for one
-        whose values are asked for (of an expression, doubles in their order), or ``ratio`` for a function that is
+        that is called for its values (of an expression, doubles in their order), or ``ratio`` for a function that is
         ordered like num / den.
     m : (int, int)
         Numerator and denominator of the m-estimate's m.
@@ -85,16 +85,16 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
         return None
     if measure.traced is None or weight * n_labels > measure.traced.largest_total:
         return None
-    found = replace(objective, measure=measure.traced.measure).fast_form(n_labels, weight)
-    return None if found is None else replace(found, formula="ratio")
+    form = replace(objective, measure=measure.traced.measure).fast_form(n_labels, weight)
+    return None if form is None else replace(form, formula="ratio")
 
 
 def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
     """Return the form of a measure that is no ratio: scope head, micro-averaged or label-wise, without lift."""
-    found = _formula(objective.measure, weight * n_labels)
-    if found is None or objective.scope != "head" or not objective.lift.is_none:
+    named = _formula(objective.measure, weight * n_labels)
+    if named is None or objective.scope != "head" or not objective.lift.is_none:
         return None
-    formula, m = found
+    formula, m = named
     if objective.averaging not in ("micro", "label"):
         return None
     kind: Kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
@@ -103,13 +103,13 @@ def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm 
     return FastForm(kind, max_head_size=objective.max_head_size, formula=formula, m=m)
 
 
-def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
+def _formula(measure: Measure, max_count: int) -> tuple[str, tuple[int, int]] | None:
     if isinstance(measure, FunctionMeasure):
         return "function", (0, 1)
     if isinstance(measure, ExpressionMeasure):
-        return ("function", (0, 1)) if most > 0 and measure.keeps_order(most) else None
+        return ("function", (0, 1)) if max_count > 0 and measure.keeps_order(max_count) else None
     if isinstance(measure, MEstimate):
-        small = measure.m.numerator + measure.m.denominator * max(most, 1) < LARGEST_SUM
+        small = measure.m.numerator + measure.m.denominator * max(max_count, 1) < LARGEST_SUM
         return ("m_estimate", measure.m.as_integer_ratio()) if small else None
     return (measure.name, (0, 1)) if isinstance(measure, Association) else None
 
@@ -126,7 +126,7 @@ def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> Ki
 
 
 def _is_compiled_example_wise(measure: RatioMeasure) -> bool:
-    """Whether it is Hamming accuracy, or gives only covered examples a value, convex in the number of their errors."""
+    """Return True for Hamming accuracy, or if only covered examples have a value, convex in their number of errors."""
     if measure.rows == HAMMING:
         return True
     zero, right, wrong, *_ = measure.denominator
@@ -231,7 +231,7 @@ class Lift:
 
     @property
     def is_none(self) -> bool:
-        """Whether every head size has the factor 1 by definition."""
+        """True if every head size has the factor 1 by definition."""
         return self.kind == "none"
 
     def factor(self, size: int, n_labels: int) -> float:
@@ -316,13 +316,13 @@ class Objective:
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", get(self.measure))
         object.__setattr__(self, "lift", Lift.parse(self.lift))
-        for name, given, known in (
+        for name, value, options in (
             ("averaging", self.averaging, AVERAGINGS),
             ("scope", self.scope, SCOPES),
             ("search", self.search, SEARCHES),
         ):
-            if given not in known:
-                raise OptionError(parameter=name, value=given, allowed=f"one of {', '.join(known)}")
+            if value not in options:
+                raise OptionError(parameter=name, value=value, allowed=f"one of {', '.join(options)}")
         for name in ("max_head_size", "effort"):
             limit: Any = getattr(self, name)
             if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 1):
@@ -333,18 +333,18 @@ class Objective:
             raise OptionError(f"{parameter_name('effort')} is for {auto}, not for {other}")
 
     def in_units(self, unit: Fraction) -> Objective:
-        """Return the objective for counts in units of so many examples each; its values are the same, exactly.
+        """Return the objective for counts in units of `unit` examples, with exactly equal values.
 
         >>> Objective("m2").in_units(Fraction(1, 2)).measure.m
         Fraction(4, 1)
         """
-        # where each example is measured by itself, its weight is no count
+        # if each example is measured separately, its weight is no count
         if unit == 1 or self.averaging in ("example", "macro"):
             return self
         return replace(self, measure=self.measure.in_units(unit))
 
     def properties(self, nothing_set: bool = False) -> Properties:
-        """Return what is proved about the measure with this averaging and scope."""
+        """Return the proved properties of the measure with this averaging and scope."""
         return self.measure.properties(self.averaging, self.scope, self.negative, nothing_set)
 
     def proof(self) -> dict[str, Any] | None:
@@ -389,8 +389,8 @@ class Objective:
         if not isinstance(measure, RatioMeasure):
             return _traced_form(self, n_labels, weight) or _counted_form(self, n_labels, weight)
         kind = _ratio_kind(self, measure, lifted=rho is not None)
-        most = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
-        if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * most for row in measure.rows) >= LARGEST_SUM:
+        max_count = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
+        if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * max_count for row in measure.rows) >= LARGEST_SUM:
             return None
         if max(rho or (0,)) >= LARGEST_LIFT:
             return None

@@ -1,8 +1,8 @@
 """What is proved about a measure with an averaging and a scope, and which searches are exact because of it.
 
-A verdict is either proved, by one of the named facts, or refuted by a small world, or open: no counterexample is
+A verdict is either proved, by one of the named facts, or refuted by a small problem, or open: no counterexample is
 known. The facts are those of `docs/measures.md`; each `_…` function below that takes a case is one argument, gives a
-verdict where it applies and None where it does not, and speaks about heads whose literals have at least one true
+verdict where it applies and None where it does not, and is about heads whose literals have at least one true
 positive, as the learner's have:
 
 A  scope head, micro, ratio without constants: a head's value is the mediant of its single values
@@ -10,7 +10,7 @@ B  ratio with positive denominator whose parts can only grow: Dinkelbach's itera
 C  label-wise averages: independent labels
 D  subset accuracy, scope head: never grows with the head
 E  example-wise values that are averages of single ones, or linear over a common denominator
-L  a lemma about the measure itself, proved by machine: with an identity that everyone can check, or by z3
+L  a lemma about the measure itself, proved by machine: with an identity that is easy to check, or by z3
 F  scope full: TP + FP, TN and FN are the same for all heads, the value is a monotone function of TP
 G  never falls when the head grows
 H  nothing set: the literals of a best head have equal counts, and its parts are as good
@@ -29,7 +29,7 @@ from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs import Proof, exchange, known_proof
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.ratio import RatioMeasure, Row
-from polyrule.measures.small_worlds import Witness
+from polyrule.measures.small_problems import Witness
 from polyrule.measures.trial import extent, find_witness
 
 TP, FP, TN, FN = 1, 2, 3, 4
@@ -78,7 +78,7 @@ def _same_for_all(case: Case) -> Verdict | None:
 
 
 def is_constant(measure: Measure) -> bool:
-    """Whether a measure is known to give one value whatever the counts are.
+    """Return True if a measure has provably one value for all counts.
 
     >>> from polyrule import measures
     >>> is_constant(measures.get("tp / 0")), is_constant(measures.get("f1"))
@@ -91,7 +91,7 @@ def is_constant(measure: Measure) -> bool:
 
 @lru_cache(maxsize=256)
 def _depends_on_nothing(root: Node) -> bool:
-    """Whether no count changes an expression; the reference asks at every search for a head."""
+    """Return True if no count changes an expression; used in each head search of the reference."""
     return all(one_way(root, {name: 1}, least_tp=False) == 0 for name in VARIABLES)
 
 
@@ -116,7 +116,7 @@ def _only_uncovered(case: Case) -> Verdict | None:
             "decomposable", "E", "only uncovered examples have a value, the same for every head", linear=True
         )
     if name == "added_value":
-        reason = "an uncovered example's value is the mean over the head's labels, that of others is 0"
+        reason = "an uncovered example's value is the mean over the head's labels, that of general is 0"
         return Verdict("decomposable", "E", reason, linear=True)
     return Verdict("anti-monotone", "E", "no value exceeds 0, and the parts of a head of value 0 have this value")
 
@@ -143,7 +143,7 @@ def _micro_ratio(case: Case) -> Verdict | None:
 
 
 def _never_shrinks(row: Row, case: Case) -> bool:
-    """Whether no literal can lower ``row · counts`` with scope all: cells move from FN or TN to TP, FP or nowhere."""
+    """Return True if no literal lowers ``row · counts`` with scope all: FN or TN become TP, FP or nothing."""
     moves = [row[TP] - row[FN], row[FP] - row[TN]]
     if case.negative:
         moves += [row[TP] - row[TN], row[FP] - row[FN]]
@@ -221,7 +221,7 @@ def _m_estimate(case: Case) -> Verdict | None:
 
 
 def _fixed_positives(case: Case) -> Verdict | None:
-    """With positive literals and nothing set, a literal turns FN into TP and TN into FP: both totals stay."""
+    """Prove by constant totals: positive literals, nothing set, turn FN into TP and TN into FP."""
     name = case.measure.name if isinstance(case.measure, Association) else ""
     if name not in ("wracc", "rate_difference") or not case.nothing_set:
         return None
@@ -233,7 +233,7 @@ def _fixed_positives(case: Case) -> Verdict | None:
 
 
 def _association(case: Case) -> Verdict | None:
-    """With nothing set all literals cover the same share, and some measures are then ratios of linear functions."""
+    """Prove by equal shares: if nothing is set, some measures are ratios of linear functions."""
     if not isinstance(case.measure, Association) or not case.nothing_set:
         return None
     if (case.averaging, case.scope) != ("micro", "head"):
@@ -262,7 +262,7 @@ def _by_lemma(case: Case) -> Verdict | None:
 
 
 def proof_for(case: Case) -> Proof | None:
-    """Return what a machine proved about expressions whose values are exact, where the head's labels alone count."""
+    """Return the proof by machine of an exact expression if only the labels of the head count."""
     measure = case.measure
     if not isinstance(measure, ExpressionMeasure) or not measure.exact or case.averaging != "micro":
         return None
@@ -291,13 +291,13 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
 
 
 def is_correlation(measure: object) -> bool:
-    """Whether the measure is (t - x·s) / f(s) with a strictly concave f; see docs/theory.md."""
+    """Return True if the measure is (t - x·s) / f(s) with a strictly concave f; see docs/theory.md."""
     return isinstance(measure, Association) and measure.name in ("matthews", "rate_difference")
 
 
 @dataclass(frozen=True)
 class Properties:
-    """Whether a measure allows pruning, why, and which searches are exact.
+    """Kind of a measure, its reason, and the exact searches.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ class Properties:
 
     @property
     def proved(self) -> bool:
-        """Whether the kind is proved rather than only not refuted."""
+        """True if the kind is proved rather than only not refuted."""
         return self.fact in ("A", "B", "C", "D", "E", "F", "G", "H", "L")
 
     @property
@@ -347,7 +347,7 @@ class Properties:
 
 @lru_cache(maxsize=4096)
 def properties_of(case: Case, budget: int = 1500) -> Properties:
-    """Return what is known; see `Measure.properties`."""
+    """Return the properties; see `Measure.properties`."""
     verdict = prove(case)
 
     def refute(claim: str) -> Witness | None:
@@ -368,16 +368,16 @@ def properties_of(case: Case, budget: int = 1500) -> Properties:
 
 
 def refuted(case: Case, witness: Witness, linear: bool = False) -> Properties:
-    """Return what follows from a world in which the measure is not anti-monotone."""
+    """Return the properties that follow from a problem in which the measure is not anti-monotone."""
     return _with_searches(case, Verdict("neither", "witness", "a small world refutes it", linear), witness)
 
 
 def proved(case: Case, proof: Proof) -> Properties:
-    """Return what follows from a proof by machine; it allows a search only where values are computed exactly."""
+    """Return the properties that follow from a proof by machine; searches need exact values."""
     exact = not isinstance(case.measure, ExpressionMeasure) or case.measure.exact
     reason = proof.reason if exact else f"{proof.reason}; but values are computed in doubles, so no search relies on it"
-    found = _with_searches(case, Verdict(proof.kind, "L", reason), None)
-    return found if exact else replace(found, searches=("bound", "exhaustive"))
+    properties = _with_searches(case, Verdict(proof.kind, "L", reason), None)
+    return properties if exact else replace(properties, searches=("bound", "exhaustive"))
 
 
 def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Properties:
@@ -390,9 +390,9 @@ def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Pro
         searches.append("subset")
     if verdict.linear:
         searches.append("ratio")
-    others = ["bound", *(["antimonotone"] if proved else [])]
+    general = ["bound", *(["antimonotone"] if proved else [])]
     if verdict.fact == "L" and not case.measure.has_bound:
-        others.reverse()  # without a bound, branch and bound would try every head
-    searches += others
+        general.reverse()  # without a bound, branch and bound would try every head
+    searches += general
     searches.append("exhaustive")
     return Properties(verdict.kind, verdict.fact, verdict.reason, tuple(searches), witness)

@@ -15,7 +15,7 @@ from polyrule.utils.arrays import Floats
 
 Row = tuple[int, int, int, int, int]
 
-LARGEST = 10**150  # of a coefficient, so that doubles can hold it times counts
+LARGEST = 10**150  # limit of a coefficient, so that doubles can hold it times counts
 
 
 class RatioMeasure(Measure):
@@ -67,19 +67,19 @@ class RatioMeasure(Measure):
 
     @property
     def has_constants(self) -> bool:
-        """Whether a constant term is present, as in Laplace; the value is then no mediant of single values."""
+        """True if a constant term is present, as in Laplace; the value is then no mediant of single values."""
         return self.numerator[0] != 0 or self.denominator[0] != 0
 
     @property
     def has_positive_denominator(self) -> bool:
-        """Whether the denominator is positive for every head whose literals have TP >= 1."""
+        """True if the denominator is positive for every head whose literals have TP >= 1."""
         return min(self.denominator) >= 0 and self.denominator[0] + self.denominator[1] > 0
 
     @property
     def rewards_tp_only(self) -> bool:
-        """Whether an example without true positives is worth 0 and none is worth less, as by the F-measures."""
-        constant, tp, *others = self.numerator
-        return constant == 0 and tp > 0 and not any(others) and min(self.denominator) >= 0
+        """True if an example without true positives has the value 0 and none less, as by the F-measures."""
+        constant, tp, *rest = self.numerator
+        return constant == 0 and tp > 0 and not any(rest) and min(self.denominator) >= 0
 
     def in_units(self, unit: Fraction) -> RatioMeasure:
         """Divide the constants by the unit, so that the ratio is the same."""

@@ -1,4 +1,4 @@
-"""A claim about a measure on trial before many small worlds: known ones, all up to a size, then random ones."""
+"""A claim about a measure on trial before many small problems: known ones, all up to a size, then random ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from polyrule.measures.base import Case
 from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
-from polyrule.measures.small_worlds import (
+from polyrule.measures.small_problems import (
     ABSENT,
     COMPLETE,
     OUT,
@@ -29,23 +29,23 @@ from polyrule.measures.small_worlds import (
 )
 from polyrule.utils.arrays import Bools, Floats, Ints8
 
-CLOSE = 1e-11  # doubles of equal values in worlds this small differ by less (relatively), unequal values by more
+CLOSE = 1e-11  # doubles of equal values in problems this small differ by less (relatively), unequal values by more
 
 
 def find_witness(
     case: Case, claim: str, budget: int = 4000, min_tp: int = 1, deadline: float | None = None, large: bool = False
 ) -> tuple[Witness | None, int]:
-    """Look for the smallest world that refutes a claim; return it, or None, and the number of worlds looked at.
+    """Look for the smallest problem that refutes a claim; return it, or None, and the number of problems looked at.
 
-    `budget` is most worlds to look at, beside those made of labels that tie, where these can refute the claim;
-    `deadline` ends the search, in CPU seconds of the process; `large` looks only at random worlds of up to 400
+    `budget` is most problems to look at, beside those made of labels that tie, where these can refute the claim;
+    `deadline` ends the search, in CPU seconds of the process; `large` looks only at random problems of up to 400
     examples, where profiles are enough. Every literal needs `min_tp` true positives.
     """
     trial, seen = Trial(case, claim, min_tp), 0
-    some = random_profiles(budget, case.nothing_set) if large and case.by_profiles else _worlds(budget, case)
+    batches = random_profiles(budget, case.nothing_set) if large and case.by_profiles else _problems(budget, case)
     if case.by_profiles and case.scope == "head" and claim == "decomposable":
-        some = chain(some, tied_profiles(case.measure.quick_values, case.nothing_set))
-    for batch in some:
+        batches = chain(batches, tied_profiles(case.measure.quick_values, case.nothing_set))
+    for batch in batches:
         witness = trial.run(batch)
         seen += len(batch)
         if witness is not None:
@@ -56,16 +56,16 @@ def find_witness(
 
 
 def extent(case: Case, budget: int) -> str:
-    """Say in words which worlds `find_witness` looks at.
+    """Return a phrase for the problems that `find_witness` tries.
 
     >>> from polyrule import measures
     >>> extent(Case(measures.matthews()), 4000)
-    '4000 small worlds, among them all with up to 3 labels and 5 examples'
+    '4000 small problems, among them all with up to 3 labels and 5 examples'
     """
     among = ""
     if case.by_profiles:
-        known = sum(map(len, _known_worlds(case.nothing_set)))
-        examples, _ = complete_sizes(max(budget - known, 0), case.nothing_set, case.scope)
+        n_stored = sum(map(len, _stored_problems(case.nothing_set)))
+        examples, _ = complete_sizes(max(budget - n_stored, 0), case.nothing_set, case.scope)
         among = f"all with up to 3 labels and {examples} examples" if examples else ""
     elif case.nothing_set and budget >= 4000:
         among = f"all with {' or '.join(f'{n} labels and {m} examples' for n, m in COMPLETE[-2:])}"
@@ -74,21 +74,21 @@ def extent(case: Case, budget: int) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """A claim on trial before batches of worlds."""
+    """A claim on trial before batches of problems."""
 
     case: Case
     claim: str
     min_tp: int = 1
 
     def run(self, batch: Batch | Profiles) -> Witness | None:
-        """Return the first world of the batch that refutes the claim."""
+        """Return the first problem of the batch that refutes the claim."""
         case = self.case
         heads = heads_over(batch.n_labels, case.negative)
         usable = usable_heads(batch, heads, self.min_tp)
         values = head_values(case.measure, case.averaging, case.scope, batch, heads, usable)
         values = np.where(usable, values, -np.inf)
-        for world, chosen in refutations(self.claim, values, batch.n_labels, case.negative):
-            witness = self._confirm(batch.matrices(world), heads[chosen], heads[usable[world]])
+        for problem, selected in refutations(self.claim, values, batch.n_labels, case.negative):
+            witness = self._confirm(batch.matrices(problem), heads[selected], heads[usable[problem]])
             if witness is not None:
                 return witness
         return None
@@ -101,16 +101,16 @@ class Trial:
                 return witness
             witness = smaller
 
-    def _confirm(self, world: Batch, chosen: Ints8, usable: Ints8) -> Witness | None:
+    def _confirm(self, problem: Batch, selected: Ints8, usable: Ints8) -> Witness | None:
         """Check a refutation by the exact definition, so that rounding can never be the reason."""
-        truth, covered, assigned = (x[0].tolist() for x in (world.truth, world.covered, world.assigned))
+        truth, covered, assigned = (x[0].tolist() for x in (problem.truth, problem.covered, problem.assigned))
         case, weights = self.case, [1] * len(truth)
 
         def exact(row: Ints8) -> Fraction:
             return head_value(case.measure, case.averaging, case.scope, truth, covered, assigned, weights, as_head(row))
 
         best = max(exact(row) for row in usable)
-        values = [exact(row) for row in chosen]
+        values = [exact(row) for row in selected]
         if self.claim == "anti-monotone":
             holds = values[0] > values[1] and values[2] == best
         else:
@@ -122,7 +122,7 @@ class Trial:
             tuple(map(tuple, truth)),
             tuple(covered),
             tuple(map(tuple, assigned)),
-            tuple(as_head(row) for row in chosen),
+            tuple(as_head(row) for row in selected),
             tuple(values),
         )
 
@@ -142,7 +142,7 @@ def _smaller(witness: Witness) -> Iterator[Batch]:
 
 
 def refutations(claim: str, values: Floats, labels: int, negative: bool) -> Iterator[tuple[int, list[int]]]:
-    """Yield worlds that seem to refute the claim, each with the numbers of the heads that do."""
+    """Yield problems that seem to refute the claim, each with the numbers of the heads that do."""
     finite = np.isfinite(values)
     best = values.max(axis=1, keepdims=True)
     close = CLOSE * (1 + np.abs(np.where(np.isfinite(best), best, 0)))
@@ -156,13 +156,13 @@ def refutations(claim: str, values: Floats, labels: int, negative: bool) -> Iter
         fell[:, head] = values[:, inside[:, head]].max(axis=1) > values[:, head] + close[:, 0]
     fell &= finite
     reached = (fell.astype(np.float32) @ inside.astype(np.float32) > 0) & at_best
-    for world in np.flatnonzero(reached.any(axis=1)):
-        v = values[world]
-        falls = inside & (v[:, None] > v[None, :] + close[world]) & np.isfinite(v)[None, :]
-        lost = falls.any(axis=0)[:, None] & inside & at_best[world][None, :]
+    for problem in np.flatnonzero(reached.any(axis=1)):
+        v = values[problem]
+        falls = inside & (v[:, None] > v[None, :] + close[problem]) & np.isfinite(v)[None, :]
+        lost = falls.any(axis=0)[:, None] & inside & at_best[problem][None, :]
         if lost.any():
             low, top = np.unravel_index(int(np.argmax(lost)), lost.shape)
-            yield int(world), [int(np.argmax(falls[:, low])), int(low), int(top)]
+            yield int(problem), [int(np.argmax(falls[:, low])), int(low), int(top)]
 
 
 @cache
@@ -181,9 +181,9 @@ def _not_decomposable(at_best: Bools, finite: Bools, inside: Bools, heads: Ints8
     # A head must be best exactly if all its single literals are.
     all_best = ~((~at_best)[:, :, None] & part[None]).any(axis=1)
     wrong = (all_best != at_best) & finite & ~singles
-    for world in np.flatnonzero(wrong.any(axis=1)):
-        head = int(np.argmax(wrong[world]))
-        yield int(world), [*np.flatnonzero(part[:, head]).tolist(), head]
+    for problem in np.flatnonzero(wrong.any(axis=1)):
+        head = int(np.argmax(wrong[problem]))
+        yield int(problem), [*np.flatnonzero(part[:, head]).tolist(), head]
 
 
 def as_head(row: Ints8) -> Head:
@@ -209,8 +209,8 @@ KNOWN = """
 """
 
 
-def read_world(text: str) -> Batch:
-    """Read one world from a text such as ``"0[1]1,110|001"``: covered | uncovered, set labels in brackets."""
+def read_problem(text: str) -> Batch:
+    """Read one problem from a text such as ``"0[1]1,110|001"``: covered | uncovered, set labels in brackets."""
     inside, outside = (part.split(",") if part else [] for part in text.split("|"))
     rows = [re.findall(r"\[?[01]\]?", row) for row in inside + outside]
     truth = np.array([[[int(c.strip("[]")) for c in row] for row in rows]], np.int8)
@@ -219,13 +219,13 @@ def read_world(text: str) -> Batch:
 
 
 @lru_cache(maxsize=2)
-def _known_worlds(nothing_set: bool) -> tuple[Batch, ...]:
-    """Return the known worlds, those of one shape as one batch, smallest first."""
+def _stored_problems(nothing_set: bool) -> tuple[Batch, ...]:
+    """Return the known problems, those of one shape as one batch, smallest first."""
     by_shape: dict[tuple[int, ...], list[Batch]] = {}
     for text in KNOWN.split():
         if not (nothing_set and "[" in text):
-            world = read_world(text)
-            by_shape.setdefault(world.truth.shape[1:], []).append(world)
+            problem = read_problem(text)
+            by_shape.setdefault(problem.truth.shape[1:], []).append(problem)
     shapes = sorted(by_shape, key=lambda shape: (shape[0] * shape[1], shape))
     return tuple(
         Batch(
@@ -235,8 +235,8 @@ def _known_worlds(nothing_set: bool) -> tuple[Batch, ...]:
     )
 
 
-def _worlds(budget: int, case: Case) -> Iterator[Batch | Profiles]:
-    known, nothing_set = _known_worlds(case.nothing_set), case.nothing_set
-    yield from known
-    left = max(budget - sum(map(len, known)), 0)
+def _problems(budget: int, case: Case) -> Iterator[Batch | Profiles]:
+    stored, nothing_set = _stored_problems(case.nothing_set), case.nothing_set
+    yield from stored
+    left = max(budget - sum(map(len, stored)), 0)
     yield from profile_batches(left, nothing_set, case.scope) if case.by_profiles else batches(left, nothing_set)

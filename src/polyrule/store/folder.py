@@ -77,7 +77,7 @@ class Store(Packed):
 
     @property
     def has_values(self) -> bool:
-        """Whether the original values are kept beside the codes."""
+        """True if the original values are kept beside the codes."""
         return all("values" in block.files for block in self.header.blocks)
 
     @property
@@ -94,7 +94,7 @@ class Store(Packed):
 
 
 def is_store(path: Any) -> bool:
-    """Whether a path is a folder with the header of a store."""
+    """Return True if a path is a folder with the header of a store."""
     return isinstance(path, (str, os.PathLike)) and (Path(path) / HEADER).is_file()
 
 

@@ -103,7 +103,7 @@ def numbers(piece: Dataset) -> list[Floats]:
 
 
 def are_whole(weights: Floats, most: int) -> bool:
-    """Whether weights are whole numbers from 0 to `most`."""
+    """Return True if weights are whole numbers from 0 to `most`."""
     return bool(((weights >= 0) & (weights <= most) & (weights == np.floor(weights))).all())
 
 

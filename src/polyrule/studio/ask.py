@@ -15,14 +15,14 @@ import numpy as np
 from polyrule.conditions import Condition
 from polyrule.conditions.simplify import simplify_body
 from polyrule.data.table import Table, unpacked_bits
-from polyrule.kernels.engine import GrowOptions
-from polyrule.kernels.native import make_engine
 from polyrule.learning.readable import shorten
 from polyrule.measures import Objective, get
 from polyrule.model.rule import Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.report.tally import count
+from polyrule.search.native import make_engine
+from polyrule.search.protocol import GrowOptions
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, text_of
 from polyrule.studio.workbench import Workbench

@@ -40,7 +40,7 @@ class Compute:
     kernels : {None, "native", "reference"}
         None takes the compiled kernels where they are built and can do what is asked.
     device : GpuKernels or None
-        A GPU that holds what belongs to the examples and goes through all of them, see `polyrule.scale.gpu_slopes`.
+        A GPU that holds what belongs to the examples and goes through all of them, see `polyrule.search.gpu.gradients`.
     """
 
     threads: int = 1

@@ -24,8 +24,8 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.heads.bounding import bound_heads
 from polyrule.heads.certificate_check import verify_certificate
+from polyrule.heads.problem import HeadProblem, evaluate
 from polyrule.heads.search import best_head
-from polyrule.heads.world import World, evaluate
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import exact_number
 from polyrule.model.counting import list_counts, with_counts
@@ -79,7 +79,7 @@ class ReplayedRule:
 
     number: int
     rule: Rule
-    world: World
+    world: HeadProblem
     objective: Objective
     scale: Fraction
     problem: Subproblem
@@ -247,13 +247,13 @@ class ListReplay:
 
     def _world(
         self, rule: Rule, truth: Bytes, assigned: Any, covered: Bools, working: Bools, objective: Objective
-    ) -> World:
+    ) -> HeadProblem:
         allowed = np.ones((truth.shape[1], 2), dtype=bool)
         allowed[:, 0] = objective.negative
         for condition in label_conditions(rule.body):
             allowed[condition.label] = False
         rows = np.flatnonzero(working)
-        return World(truth[rows], covered[rows], assigned[rows].copy(), self.weights[rows], allowed)
+        return HeadProblem(truth[rows], covered[rows], assigned[rows].copy(), self.weights[rows], allowed)
 
     def compare_run(self, model: RuleList, after: int = 0) -> Iterator[Finding]:
         """Compare all counts from rule `after` on with those of the list as it predicts."""

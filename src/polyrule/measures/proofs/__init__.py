@@ -1,5 +1,5 @@
-"""Proofs by machine that a measure is decomposable or anti-monotone, for heads and worlds of any size."""
+"""Proofs by machine that a measure is decomposable or anti-monotone, for heads and problems of any size."""
 
-from polyrule.measures.proofs.prove import Proof, Settled, exchange, known_proof, recheck, settle
+from polyrule.measures.proofs.prove import Proof, ProofResult, exchange, known_proof, prove_measure, recheck
 
-__all__ = ["Proof", "Settled", "exchange", "known_proof", "recheck", "settle"]
+__all__ = ["Proof", "ProofResult", "exchange", "known_proof", "prove_measure", "recheck"]

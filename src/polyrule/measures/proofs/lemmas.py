@@ -36,7 +36,7 @@ from polyrule.measures.proofs.polynomial import Monomial, Polynomial, only
 from polyrule.utils.arrays import Floats
 
 PARTS = {"between": ("x", "y"), "fall": ("x", "y", "z"), "fall, both signs": ("x", "y", "z")}
-KINDS = {"between": "decomposable", "fall": "anti-monotone", "fall, both signs": "anti-monotone"}
+KIND_OF_LEMMA = {"between": "decomposable", "fall": "anti-monotone", "fall, both signs": "anti-monotone"}
 OPPOSITE = "¬"  # stands for y with the opposite sign: its true and false positives change places
 FP_OF_Y = 5  # its position among the counts of x, y and z
 #: What x + y + z may be worse than, and with the opposite of y.
@@ -69,7 +69,7 @@ class Case:
 
     @property
     def exact(self) -> bool:
-        """Whether the sum must be 0 rather than have no positive coefficient."""
+        """True if the sum must be 0 rather than have no positive coefficient."""
         return self.lemma == "between"
 
 
@@ -90,12 +90,12 @@ def cases(lemma: str, root: Node, nothing_set: bool) -> list[Case]:
         return [Case(lemma, zero, positive, products) for products in goals]
 
     true_positives = frozenset(range(0, 4 * len(PARTS[lemma]), 4))
-    found: list[Case] = []
-    for some in by_cases(find, frozenset(), true_positives):
-        found += some
-        if len(found) > MOST_CASES:
+    cases: list[Case] = []
+    for group in by_cases(find, frozenset(), true_positives):
+        cases += group
+        if len(cases) > MOST_CASES:
             raise NoNormalForm("too many cases")
-    return found
+    return cases
 
 
 Vectors = Mapping[str, Sequence[Any]]
@@ -121,13 +121,13 @@ class _Points:
         self.none = Polynomial.constant(0, width)
         counts = [self.none if i in zero else Polynomial.variable(i, width) for i in range(width)]
         self.vectors = with_opposite({part: counts[4 * i : 4 * i + 4] for i, part in enumerate(PARTS[lemma])})
-        self.known: dict[str, Quotient] = {}
+        self.quotients: dict[str, Quotient] = {}
 
     def at(self, parts: str) -> Quotient:
         """Return f of the sum of some parts, each named by a letter."""
-        if parts not in self.known:
-            self.known[parts] = quotient(self.root, summed(self.vectors, parts, self.none), self.positive)
-        return self.known[parts]
+        if parts not in self.quotients:
+            self.quotients[parts] = quotient(self.root, summed(self.vectors, parts, self.none), self.positive)
+        return self.quotients[parts]
 
     def above(self, high: str, low: str) -> Polynomial:
         """Return a polynomial with the sign of f(high) - f(low)."""
@@ -135,12 +135,12 @@ class _Points:
         return upper.top * lower.bottom - lower.top * upper.bottom
 
     def product(self, high: str, low: str, multiplier: str) -> Product:
-        """Return that difference with the kind of multiplier it takes."""
+        """Return the difference with its kind of multiplier."""
         named = ("+".join("¬y" if part == OPPOSITE else part for part in parts) for parts in (high, low))
         return Product(" - ".join(f"f({parts})" for parts in named), self.above(high, low), multiplier)
 
     def margins(self) -> Iterator[Product]:
-        """Return what is 0 while nothing is set."""
+        """Return the products that are 0 while nothing is set."""
         for first, second in combinations(PARTS[self.lemma], 2):
             (a, b), (c, d) = ((v[0] + v[1], v[2] + v[3]) for v in (self.vectors[first], self.vectors[second]))
             yield Product(f"margins of {first} and {second}", a * d - c * b, "any")
@@ -187,14 +187,14 @@ def find(case: Case, deadline: float | None = None) -> Multipliers | None:
         if left is not None and left <= 0:
             return None
         program = _Program(case, degree)
-        found = program.solve(left) if program.is_small else None
-        if found is not None:
-            return found
+        solution = program.solve(left) if program.is_small else None
+        if solution is not None:
+            return solution
     return None
 
 
 def holds(case: Case, multipliers: Multipliers) -> bool:
-    """Whether the multipliers prove the case; this, and nothing in `find`, is what a proof rests on."""
+    """Return True if the multipliers prove the case; a proof depends on this alone, not on `find`."""
     if len(multipliers) != len(case.products):
         return False
     total = Polynomial({}, case.products[0].factor.width)
@@ -223,8 +223,8 @@ class _Program:
                     self.columns.append((number, (0,) * product.factor.width))
                 continue
             room = target - product.factor.degree
-            every = _monomials(live, product.factor.width, room, homogeneous)
-            self.columns += [(number, m) for m in islice(every, MOST_UNKNOWNS + 1 - len(self.columns))]
+            monomials = _monomials(live, product.factor.width, room, homogeneous)
+            self.columns += [(number, m) for m in islice(monomials, MOST_UNKNOWNS + 1 - len(self.columns))]
         entries = sum(len(case.products[number].factor.terms) for number, _ in self.columns)
         self.is_small = len(self.columns) <= MOST_UNKNOWNS and entries <= MOST_ENTRIES
 
@@ -236,12 +236,12 @@ class _Program:
         products = self.case.products
         bounds = [(None, None) if products[n].multiplier == "any" else (0, None) for n, _ in self.columns]
         cost = np.array([0.0 if products[n].multiplier == "any" else 1.0 for n, _ in self.columns])
-        wanted = self._strictly_positive()
+        positive_rows = self._strictly_positive()
         options = {} if seconds is None else {"time_limit": max(seconds, 0.01)}
         zero = np.zeros(matrix.shape[0])
         equal = matrix if self.case.exact else None
-        rows = [-wanted] if self.case.exact else [-wanted, matrix]
-        limits = np.concatenate([np.full(wanted.shape[0], -1.0), *([] if self.case.exact else [zero])])
+        rows = [-positive_rows] if self.case.exact else [-positive_rows, matrix]
+        limits = np.concatenate([np.full(positive_rows.shape[0], -1.0), *([] if self.case.exact else [zero])])
         result = scipy.optimize.linprog(
             cost,
             A_ub=scipy.sparse.vstack(rows).tocsc(),
@@ -262,7 +262,7 @@ class _Program:
         base += max(product.factor.degree for product in self.case.products)
 
         def packed(monomial: Monomial) -> int:
-            """A number of its own for each monomial; that of a product is the sum."""
+            """Return a distinct number for each monomial; that of a product is the sum."""
             number = 0
             for exponent in monomial:
                 number = number * base + exponent
@@ -281,11 +281,11 @@ class _Program:
 
     def _strictly_positive(self) -> scipy.sparse.csr_matrix:
         """Return a row per multiplier that must be positive: its terms in positive variables only."""
-        wanted = [n for n, product in enumerate(self.case.products) if product.multiplier == "positive"]
-        rows = np.zeros((len(wanted), len(self.columns)))
+        positive_rows = [n for n, product in enumerate(self.case.products) if product.multiplier == "positive"]
+        rows = np.zeros((len(positive_rows), len(self.columns)))
         for column, (number, monomial) in enumerate(self.columns):
-            if number in wanted and only(monomial, self.case.positive):
-                rows[wanted.index(number), column] = 1.0
+            if number in positive_rows and only(monomial, self.case.positive):
+                rows[positive_rows.index(number), column] = 1.0
         return scipy.sparse.csr_matrix(rows)
 
     def _rounded(self, solution: Floats) -> Iterator[Multipliers]:
@@ -300,9 +300,9 @@ class _Program:
 
 def _monomials(live: list[int], width: int, degree: int, exactly: bool) -> Iterator[Monomial]:
     for total in (degree,) if exactly else range(degree + 1):
-        for chosen in combinations_with_replacement(live, total):
+        for factors in combinations_with_replacement(live, total):
             exponents = [0] * width
-            for i in chosen:
+            for i in factors:
                 exponents[i] += 1
             yield tuple(exponents)
 

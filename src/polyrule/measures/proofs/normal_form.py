@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeVar
 
-from polyrule.measures.grammar import FUNCTIONS, VARIABLES, Node, evaluate, kinds
+from polyrule.measures.grammar import FUNCTIONS, VARIABLES, Node, evaluate, node_types
 from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, Polynomial, effort
 
 MOST_TERMS = 3000
@@ -41,7 +41,7 @@ class Quotient:
 
 def quotient(node: Node, point: Mapping[str, Polynomial], positive: frozenset[int]) -> Quotient:
     """Return the expression at a point; variables in `positive` are positive, the others not negative."""
-    if kinds(node) & {*FUNCTIONS, "root"}:
+    if node_types(node) & {*FUNCTIONS, "root"}:
         raise NoNormalForm("a function or a broken power is no polynomial")
     width = next(iter(point.values())).width
     one = Polynomial.constant(1, width)
@@ -58,13 +58,13 @@ def quotient(node: Node, point: Mapping[str, Polynomial], positive: frozenset[in
         "**": power,
     }
     counts = {name: Quotient(count, one) for name, count in point.items()}
-    found: Quotient = evaluate(node, counts, lambda number: Quotient(Polynomial.constant(number, width), one), apply)
-    return found
+    result: Quotient = evaluate(node, counts, lambda number: Quotient(Polynomial.constant(number, width), one), apply)
+    return result
 
 
-def _inverse(given: Quotient, positive: frozenset[int]) -> Quotient:
+def _inverse(quotient_in: Quotient, positive: frozenset[int]) -> Quotient:
     """Return 1 / given, or 0 where given is 0."""
-    top, bottom = given.top, given.bottom
+    top, bottom = quotient_in.top, quotient_in.bottom
     if not top:
         return Quotient(top, Polynomial.constant(1, top.width))
     if top.is_positive(positive):
@@ -120,22 +120,22 @@ Known = frozenset[int]
 def by_cases(find: Callable[[Known, Known], Found], zero: Known, positive: Known) -> Iterator[Found]:
     """Yield what is found where some variables are 0 and some positive; where that decides too little, case by case."""
     try:
-        found = find(zero, positive)
+        result = find(zero, positive)
     except Undecided as open_:
         yield from by_cases(find, zero | {open_.variable}, positive)
         yield from by_cases(find, zero, positive | {open_.variable})
         return
-    yield found
+    yield result
 
 
-STEP = 4  # the position of the variable that says how far the counts move
+STEP = 4  # the position of the variable of the distance that counts move
 MOST_CASES = 64
 
 
 def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: bool = True) -> int | None:
-    """Say which way the value of an expression goes when counts move: 1 never falls, -1 never rises, 0 stays.
+    """Return the direction of an expression as counts move: 1 never falls, -1 never rises, 0 stays.
 
-    None: neither can be read off the coefficients. `move` says how each count changes per step, by 1, 0 or -1; counts
+    None: neither can be read off the coefficients. `move` is the change of each count per step, by 1, 0 or -1; counts
     are not negative before and after. With `strictly`, 1 and -1 mean that it always rises or always falls; with
     `least_tp`, TP is positive throughout.
 
@@ -151,8 +151,8 @@ def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: 
     start = frozenset({0, STEP} if least_tp else {STEP})
     try:
         with effort(MOST_WORK):
-            found = by_cases(partial(_difference, root, move), frozenset(), start)
-            for number, (difference, positive) in enumerate(found):
+            differences = by_cases(partial(_difference, root, move), frozenset(), start)
+            for number, (difference, positive) in enumerate(differences):
                 if number > MOST_CASES:
                     return None
                 way = _sign(difference, positive, strictly)
@@ -167,14 +167,14 @@ def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: 
 
 
 def is_monotone(root: Node) -> bool:
-    """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, for all counts.
+    """Return True if the value never falls as TP or TN grows and never rises as FP or FN grows, for all counts.
 
     >>> from polyrule.measures.grammar import tree
     >>> is_monotone(tree("tp * tn / (1 + fp)")), is_monotone(tree("tp**2 / (tp + fp)")), is_monotone(tree("tp * fp"))
     (True, True, False)
     """
-    wanted = {"tp": 1, "fp": -1, "tn": 1, "fn": -1}
-    return all(one_way(root, {name: 1}, least_tp=False) in (0, way) for name, way in wanted.items())
+    directions = {"tp": 1, "fp": -1, "tn": 1, "fn": -1}
+    return all(one_way(root, {name: 1}, least_tp=False) in (0, way) for name, way in directions.items())
 
 
 def _difference(root: Node, move: dict[str, int], zero: Known, positive: Known) -> tuple[Polynomial, Known]:

@@ -1,6 +1,6 @@
 """Polynomials with rational coefficients: as much arithmetic as the proofs need, exact and plain.
 
-`effort` says how much a search for a proof may cost: so much work, counted in products of terms, and time until a
+`effort` limits the cost of a search for a proof: work, counted in products of terms, and time until a
 deadline. Without a deadline the work alone decides, so that the same proofs are found on every machine.
 """
 
@@ -89,21 +89,21 @@ class Polynomial:
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether all terms have the same degree."""
+        """True if all terms have the same degree."""
         return len({sum(m) for m in self.terms}) <= 1
 
     @property
     def is_constant(self) -> bool:
-        """Whether no variable occurs."""
+        """True if no variable occurs."""
         return self.degree == 0
 
     @property
     def never_negative(self) -> bool:
-        """Whether no coefficient is negative, so that no value is while the variables are not."""
+        """True if no coefficient is negative, so that no value is while the variables are not."""
         return all(c > 0 for c in self.terms.values())
 
     def is_positive(self, positive: frozenset[int]) -> bool:
-        """Whether it is positive for certain: no negative coefficient, and a term of positive variables only."""
+        """Return True if it is positive for certain: no negative coefficient, and a term of positive variables only."""
         return self.never_negative and any(only(m, positive) for m in self.terms)
 
     def variables(self) -> set[int]:
@@ -161,7 +161,7 @@ def times(left: Monomial, right: Monomial) -> Monomial:
 
 
 def only(monomial: Monomial, allowed: Iterable[int]) -> bool:
-    """Whether no variable occurs but the allowed ones."""
+    """Return True if no variable occurs but the allowed ones."""
     return all(not exponent or i in allowed for i, exponent in enumerate(monomial))
 
 
@@ -183,8 +183,8 @@ _EFFORT: ContextVar[_Effort | None] = ContextVar("effort", default=None)
 
 
 @contextmanager
-def effort(most: int, deadline: float | None = None) -> Iterator[None]:
-    """Allow so much work inside the block, until `deadline` in CPU seconds of the process.
+def effort(max_work: int, deadline: float | None = None) -> Iterator[None]:
+    """Allow `max_work` units of work inside the block, until `deadline` in CPU seconds of the process.
 
     >>> with effort(10):
     ...     spend(11)
@@ -192,7 +192,7 @@ def effort(most: int, deadline: float | None = None) -> Iterator[None]:
         ...
     polyrule.measures.proofs.polynomial.OutOfReach: this takes too long
     """
-    token = _EFFORT.set(_Effort(most, deadline))
+    token = _EFFORT.set(_Effort(max_work, deadline))
     try:
         yield
     finally:
@@ -200,7 +200,7 @@ def effort(most: int, deadline: float | None = None) -> Iterator[None]:
 
 
 def spend(work: int) -> None:
-    """Say that so much work is about to be done; `OutOfReach` if it may not be."""
+    """Record work before it is done; raise `OutOfReach` if it exceeds the limit."""
     allowed = _EFFORT.get()
     if allowed is None:
         return

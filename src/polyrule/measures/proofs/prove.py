@@ -1,4 +1,4 @@
-"""Is a measure decomposable or anti-monotone? First a certificate, then a world that refutes it, then z3.
+"""Is a measure decomposable or anti-monotone? First a certificate, then a problem that refutes it, then z3.
 
 This is about scope head and micro averages, the ground on which nothing but the measure itself counts.
 
@@ -18,11 +18,11 @@ from polyrule.measures.base import Case, Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node, tree
 from polyrule.measures.proofs import smt
-from polyrule.measures.proofs.lemmas import KINDS, as_text, cases, find, from_text, holds, variable_names
+from polyrule.measures.proofs.lemmas import KIND_OF_LEMMA, as_text, cases, find, from_text, holds, variable_names
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, effort
 from polyrule.measures.ratio import RatioMeasure, Row
-from polyrule.measures.small_worlds import Witness
+from polyrule.measures.small_problems import Witness
 from polyrule.measures.trial import Trial, find_witness
 
 # Worlds to look at: small ones first, then random large ones, and after z3 all up to a larger size.
@@ -31,7 +31,7 @@ QUICK, LARGE, THOROUGH = 2_000, 40_000, 100_000
 
 @dataclass(frozen=True)
 class Proof:
-    """That a measure is `kind`, for every head and world; with `nothing_set`, as long as no label is set.
+    """That a measure is `kind`, for every head and problem; with `nothing_set`, as long as no label is set.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What `settle` found out.
+class ProofResult:
+    """Result of `prove_measure`.
 
     Attributes
     ----------
@@ -104,14 +104,16 @@ class Settled:
 _BY_Z3: dict[tuple[Node, bool, bool], Proof] = {}
 
 
-def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, seconds: float = 10.0) -> Settled:
+def prove_measure(
+    measure: Measure, nothing_set: bool = False, negative: bool = True, seconds: float = 10.0
+) -> ProofResult:
     """Prove or refute that a measure is decomposable or anti-monotone, micro-averaged over the head's labels.
 
     Parameters
     ----------
     measure : Measure
     nothing_set : bool
-        Whether only worlds are meant in which no label has been set yet.
+        Whether only problems are meant in which no label has been set yet.
     negative : bool
         Whether heads may set labels to 0.
     seconds : float
@@ -120,16 +122,16 @@ def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, s
     Examples
     --------
     >>> from polyrule import measures
-    >>> settle(measures.get("tp**2 / (tp + fp)**2")).status
+    >>> prove_measure(measures.get("tp**2 / (tp + fp)**2")).status
     'decomposable'
-    >>> print(settle(measures.get("tp / (tp - fp)")).witness)
+    >>> print(prove_measure(measures.get("tp / (tp - fp)")).witness)
     covered 000,111,111: {1}=2 > {1,¬2}=0 but {1,¬2,3}=5
     """
     start = time.process_time()
     root = order_of(measure)
     proof = None if root is None else certified(root, nothing_set, negative, start + seconds / 3)
     if proof is not None and proof.kind == "decomposable":
-        return Settled(proof, None, time.process_time() - start)
+        return ProofResult(proof, None, time.process_time() - start)
 
     case = Case(measure, negative=negative, nothing_set=nothing_set)
 
@@ -138,29 +140,29 @@ def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, s
         return find_witness(case, claim, budget, deadline=until, large=large)[0]
 
     if proof is not None:
-        return Settled(proof, refute("decomposable", QUICK), time.process_time() - start)
+        return ProofResult(proof, refute("decomposable", QUICK), time.process_time() - start)
     witness, why = refute("anti-monotone", QUICK) or refute("anti-monotone", LARGE, large=True), ""
     if witness is None:
         proof, witness, why = _ask_z3(case, root, start + 0.8 * seconds)
     if proof is None and witness is None:
         witness = refute("anti-monotone", THOROUGH)
-    return Settled(proof, witness, time.process_time() - start, why)
+    return ProofResult(proof, witness, time.process_time() - start, why)
 
 
 @lru_cache(maxsize=256)
 def known_proof(measure: Measure, nothing_set: bool, negative: bool) -> Proof | None:
     """Return a proof about the measure by certificate, or one that z3 has given in this process; never asks z3.
 
-    `nothing_set` and `negative` are those of `settle`.
+    `nothing_set` and `negative` are those of `prove_measure`.
     """
     root = order_of(measure)
     if root is None:
         return None
-    return certified(root, nothing_set, negative) or _shown_by_z3(root, nothing_set, negative)
+    return certified(root, nothing_set, negative) or _proved_by_z3(root, nothing_set, negative)
 
 
-def _shown_by_z3(root: Node, nothing_set: bool, negative: bool) -> Proof | None:
-    """Return a proof that z3 has given before, also one that says more than is asked."""
+def _proved_by_z3(root: Node, nothing_set: bool, negative: bool) -> Proof | None:
+    """Return an earlier proof by z3, also of a stronger claim."""
     for states in (False, True) if nothing_set else (False,):
         for signs in (False, True) if negative else (False,):
             if (root, states, signs) in _BY_Z3:
@@ -174,7 +176,7 @@ def certified(root: Node, nothing_set: bool, negative: bool, deadline: float | N
         for margins in (False, True) if nothing_set else (False,):
             certificate = _certificate(lemma, root, margins, deadline)
             if certificate is not None:
-                return Proof(KINDS[lemma], lemma, margins, certificate)
+                return Proof(KIND_OF_LEMMA[lemma], lemma, margins, certificate)
     return None
 
 
@@ -184,7 +186,7 @@ def _lemmas(negative: bool) -> tuple[str, ...]:
 
 def _certificate(lemma: str, root: Node, margins: bool, deadline: float | None) -> tuple[dict[str, Any], ...] | None:
     names = variable_names(lemma)
-    found = []
+    cases_proved = []
     try:
         with effort(MOST_WORK, deadline):
             for case in cases(lemma, root, margins):
@@ -192,10 +194,10 @@ def _certificate(lemma: str, root: Node, margins: bool, deadline: float | None) 
                 if multipliers is None:
                     return None
                 assumed = {names[i]: "0" for i in sorted(case.zero)} | {names[i]: "> 0" for i in sorted(case.positive)}
-                found.append({"assumed": assumed, "multipliers": as_text(multipliers, case.products, names)})
+                cases_proved.append({"assumed": assumed, "multipliers": as_text(multipliers, case.products, names)})
     except OutOfReach:
         return None
-    return tuple(found)
+    return tuple(cases_proved)
 
 
 def _ask_z3(case: Case, root: Node | None, deadline: float) -> tuple[Proof | None, Witness | None, str]:
@@ -205,9 +207,9 @@ def _ask_z3(case: Case, root: Node | None, deadline: float) -> tuple[Proof | Non
     if z3 is None:
         return None, None, "z3 might settle it: pip install 'polyrule[prove]'"
     try:
-        known = _shown_by_z3(root, nothing_set, negative)
-        if known is not None:
-            return known, None, ""
+        proof = _proved_by_z3(root, nothing_set, negative)
+        if proof is not None:
+            return proof, None, ""
         answer = "unknown"
         for lemma in _lemmas(negative):
             now = time.process_time()
@@ -216,7 +218,7 @@ def _ask_z3(case: Case, root: Node | None, deadline: float) -> tuple[Proof | Non
             answer = _answer(z3, lemma, root, nothing_set, (now + deadline) / 2)
             if answer == "proved":
                 signs = lemma == "fall, both signs"
-                proof = _BY_Z3[root, nothing_set, signs] = Proof(KINDS[lemma], lemma, nothing_set, None)
+                proof = _BY_Z3[root, nothing_set, signs] = Proof(KIND_OF_LEMMA[lemma], lemma, nothing_set, None)
                 known_proof.cache_clear()
                 return proof, None, ""
         question = smt.Question(z3, _lemmas(negative)[-1], root, nothing_set, single=True)
@@ -224,8 +226,8 @@ def _ask_z3(case: Case, root: Node | None, deadline: float) -> tuple[Proof | Non
     except NotImplementedError as error:
         return None, None, str(error)
     trial = Trial(case, "anti-monotone")
-    worlds = None if point is None else smt.as_worlds(point)
-    witness = None if worlds is None else trial.run(worlds)
+    problems = None if point is None else smt.as_problems(point)
+    witness = None if problems is None else trial.run(problems)
     if witness is not None:
         return None, trial.shrink(witness), ""
     if answer == "contradicted":
@@ -247,7 +249,7 @@ def _answer(z3: Any, lemma: str, root: Node, nothing_set: bool, deadline: float)
 
 @lru_cache(maxsize=256)
 def exchange(measure: Measure) -> bool:
-    """Whether turning a false into a true positive always raises the measure, always lowers it, or never matters.
+    """Return True if turning an FP into a TP always raises the measure, always lowers it, or never matters.
 
     Then heads of scope full, which differ only in that, are anti-monotone.
 
@@ -262,11 +264,11 @@ def exchange(measure: Measure) -> bool:
 def recheck(measure: Measure, stored: dict[str, Any]) -> list[str]:
     """Check a stored proof about a measure anew, without any search; return what is wrong with it, nothing if it holds.
 
-    A proof by z3 is repeated by z3 where that is installed, else it cannot be checked and that is said.
+    A proof by z3 is repeated by z3 where that is installed, else the result states that it cannot be checked.
     """
     try:
         lemma, margins, root = str(stored["lemma"]), bool(stored["nothing_set"]), order_of(measure)
-        if root is None or KINDS.get(lemma) != stored["kind"]:
+        if root is None or KIND_OF_LEMMA.get(lemma) != stored["kind"]:
             return [f"the lemma {lemma!r} does not show that {measure.name} is {stored['kind']}"]
         if stored["by"] == "z3":
             return _repeat(lemma, root, margins)

@@ -1,8 +1,8 @@
 """The lemmas put to z3, for roots, absolute values, min and max, and what else has no certificate of low degree.
 
 z3 decides polynomial arithmetic over the reals. ``unsat`` for the lemma's opposite is a proof, but one that only z3
-can repeat. A point that contradicts the lemma is a hint where a world may be found that refutes the measure; nothing
-is refuted until such a world is confirmed with whole numbers.
+can repeat. A point that contradicts the lemma is a hint where a problem may be found that refutes the measure; nothing
+is refuted until such a problem is confirmed with whole numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polyrule.measures.grammar import VARIABLES, Node, evaluate
 from polyrule.measures.profiles import Profiles
 from polyrule.measures.proofs.lemmas import OPPOSED, PARTS, RIVALS, summed, with_opposite
 
-LARGEST_WORLD = 2000
+MAX_EXAMPLES = 2000
 
 
 def load() -> ModuleType | None:
@@ -131,12 +131,12 @@ class Question:
         return point
 
 
-def as_worlds(point: dict[str, list[Fraction]]) -> Profiles | None:
-    """Turn single literals into worlds with whole counts, each label being one of them; None if they are too large."""
+def as_problems(point: dict[str, list[Fraction]]) -> Profiles | None:
+    """Turn single literals into problems with whole counts, one label each; None if they are too large."""
     scale = lcm(*(count.denominator for counts in point.values() for count in counts))
     vectors = [[int(count * scale) for count in counts] for counts in point.values()]
     outside = {v[2] + v[3] for v in vectors}
     inside = max(v[0] + v[1] for v in vectors)
-    if len(outside) > 1 or inside + max(outside) > LARGEST_WORLD:
+    if len(outside) > 1 or inside + max(outside) > MAX_EXAMPLES:
         return None
     return Profiles.of(np.array([[[fp, tp, inside - tp - fp, 0, tn, fn] for tp, fp, tn, fn in vectors]]))

@@ -9,7 +9,7 @@ from typing import Any
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, WRONG, new_axes
-from polyrule.heads import HeadResult, Node
+from polyrule.heads import HeadResult, TreeNode
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class HeadTree:
 
     Examples
     --------
-    >>> from polyrule.heads import World, search
+    >>> from polyrule.heads import HeadProblem, search
     >>> from polyrule.measures import Objective
-    >>> found = search(World.from_text(covered="0110 1100 1000"), Objective("precision"), "exhaustive", True, 0)
+    >>> found = search(HeadProblem.from_text(covered="0110 1100 1000"), Objective("precision"), "exhaustive", True, 0)
     >>> tree = HeadTree(found, ("1", "2", "3", "4"))
     >>> tree.frame().query("status == 'best'")[["head", "value"]].values.tolist()
     [['1, 2', '2/3']]
@@ -40,9 +40,9 @@ class HeadTree:
         if self.result.trace is None:
             raise OptionError("the search kept no trace; search with trace=True")
 
-    def nodes(self) -> Iterator[tuple[int, int, Node]]:
+    def nodes(self) -> Iterator[tuple[int, int, TreeNode]]:
         """Return depth, parent's position in this order (-1 for the root) and node, parents before children."""
-        queue: list[tuple[int, int, Node]] = [(0, -1, self._root())]
+        queue: list[tuple[int, int, TreeNode]] = [(0, -1, self._root())]
         position = 0
         while position < len(queue):
             depth, _, node = queue[position]
@@ -79,7 +79,7 @@ class HeadTree:
         ax.set_title(f"{self.result.strategy}: {evaluated} heads evaluated, {pruned} not looked at", fontsize=10)
         return ax
 
-    def _draw(self, ax: Any, node: Node, x: float, y: float) -> None:
+    def _draw(self, ax: Any, node: TreeNode, x: float, y: float) -> None:
         value = "" if node.value is None or not node.head else f"\n{node.value}"
         edge = {"best": ACCENT, "pruned": WRONG}.get(node.status, SOFT)
         box = {
@@ -91,7 +91,7 @@ class HeadTree:
         }
         ax.text(x, y, (self._text(node) or "∅") + value, ha="center", va="center", fontsize=9, bbox=box, zorder=2)
 
-    def _across(self, nodes: list[tuple[int, int, Node]]) -> list[float]:
+    def _across(self, nodes: list[tuple[int, int, TreeNode]]) -> list[float]:
         """Leaves side by side in reading order, parents above the middle of their children."""
         children: dict[int, list[int]] = {}
         for at, (_, parent, _) in enumerate(nodes):
@@ -110,9 +110,9 @@ class HeadTree:
         place(0)
         return across
 
-    def _text(self, node: Node) -> str:
+    def _text(self, node: TreeNode) -> str:
         return ", ".join(("" if value else "¬") + str(self.names[label]) for label, value in node.head)
 
-    def _root(self) -> Node:
+    def _root(self) -> TreeNode:
         assert self.result.trace is not None
         return self.result.trace

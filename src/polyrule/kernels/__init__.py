@@ -1,1 +1,0 @@
-"""The engine that grows one rule: NumPy reference and C++ behind one interface."""

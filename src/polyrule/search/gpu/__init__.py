@@ -1,0 +1,1 @@
+"""Counting, deciding and summing gradients on a GPU through CuPy."""
