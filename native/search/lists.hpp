@@ -1,9 +1,9 @@
 // The search among conditions that are whole lists of rows (data/condition_rows.hpp), one label after the other.
 //
 // A label's positive rows are mostly few. Counting them for every condition at once, with the known sizes of the
-// conditions, gives every condition an upper bound on G (scoring/literals.hpp): how many of the other rows are unset lies
-// between two bounds. Only where that is not negative are the unset rows counted. Weights of many bits are counted by
-// classes of rows with nearly the same weight, which bounds G as well; only what passes is weighed exactly.
+// conditions, gives every condition an upper bound on G (scoring/literals.hpp): how many of the other rows are unset
+// lies between two bounds. Only where that is not negative are the unset rows counted. Weights of many bits are counted
+// by classes of rows with nearly the same weight, which bounds G as well; only what passes is weighed exactly.
 #pragma once
 
 #include <memory>
