@@ -41,7 +41,7 @@ _QUOTED = re.compile(r'"(?:[^"\\]++|\\.?)*+("?)', re.DOTALL)
 _TOKEN = re.compile(_QUOTED.pattern + r'|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
 _NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
 # What people write between conditions in place of a comma.
-_AND = re.compile(r"\s+(?:and|AND)\s+|\s*(?:&&?|∧)\s*")
+_AND = re.compile(r"(?<=\s)(?:and|AND)(?=\s)|&&?|∧")  # blanks are looked at, not matched: a run of them is read once
 _SIGNS = ("<=", ">", "=", "<", ">=")
 _WORDS = re.compile("[a-z, ]*")
 _MARKS = ("stop", "hand", "edited", "learned")
@@ -365,7 +365,8 @@ class _Reader:
         if len(signs) > 1:
             between = " ".join(tokens[signs[0] + 1 : signs[1]])
             if _AND.search(between):
-                self.fail(f"conditions are separated by commas, not by 'and': {_AND.sub(', ', ' '.join(tokens))}")
+                with_commas = ", ".join(part.strip() for part in _AND.split(" ".join(tokens)))
+                self.fail(f"conditions are separated by commas, not by 'and': {with_commas}")
             self.fail(f"more than one comparison in {' '.join(tokens)!r}; put odd names in double quotes")
         return self._comparison(self._feature(tokens[: signs[0]]), ops[0], tokens[signs[0] + 1 :])
 
