@@ -23,12 +23,14 @@ def test_the_recipe_asks_for_what_the_package_asks_for():
 
 
 def test_one_version_everywhere():
+    coming = polyrule.__version__.partition(".dev")[0]
     for name in ("CITATION.cff", "packaging/conda-forge/recipe.yaml"):
         found = re.search(r'^ *version: "?([\d.]+)"?$', (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
         assert found is not None
-        assert found[1] == polyrule.__version__
-    assert f"## {polyrule.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert (ROOT / "tests/model/stored" / polyrule.__version__).is_dir()
+        assert found[1] == coming
+    assert f"## {coming} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if coming == polyrule.__version__:  # a release stores the model files that later versions must read
+        assert (ROOT / "tests/model/stored" / coming).is_dir()
 
 
 def test_workflows_run_only_what_was_reviewed():

@@ -28,8 +28,8 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         What a rule is judged by; see `RuleListClassifier`.
     beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose
         As in `RuleListClassifier`.
-    keep_columns : list of str, or a pattern such as ``"*_id"``
-        Columns that rules may test although they identify rows.
+    keep_columns : list of str, or a pattern such as ``"*_id"``, default="*"
+        Columns that rules may test although they identify rows: all, as in the paper.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         refine: bool = False,
         device: str = "cpu",
         verbose: bool = False,
-        keep_columns: Any = (),
+        keep_columns: Any = "*",
     ) -> None:
         self.measure = measure
         self.beam_width = beam_width

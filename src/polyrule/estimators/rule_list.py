@@ -250,14 +250,14 @@ class RuleListClassifier(RuleClassifier):
         """Return the learner of the paper, whose published rows it reproduces to the last digit.
 
         Rules also say which labels are absent, test labels that earlier rules have set, may stop the list, and are kept
-        as they were grown; thresholds are midpoints.
+        as they were grown; thresholds are midpoints, and columns that identify rows stay unless `keep_columns` says otherwise.
 
         Examples
         --------
         >>> RuleListClassifier.paper("precision", max_rules=5).get_params()["prune"] is None
         True
         """
-        usual = {"prune": None, "teacher": None, "thresholds": "midpoint", "alternatives": False}
+        usual = {"prune": None, "teacher": None, "thresholds": "midpoint", "alternatives": False, "keep_columns": "*"}
         return cls(**{"measure": measure} | usual | options)
 
     def _check(self) -> None:
