@@ -250,7 +250,8 @@ class RuleListClassifier(RuleClassifier):
         """Return the learner of the paper, whose published rows it reproduces to the last digit.
 
         Rules also say which labels are absent, test labels that earlier rules have set, may stop the list, and are kept
-        as they were grown; thresholds are midpoints, and columns that identify rows stay unless `keep_columns` says otherwise.
+        as they were grown; thresholds are midpoints, and columns that identify rows stay unless `keep_columns` is
+        passed.
 
         Examples
         --------
