@@ -14,7 +14,7 @@ Body = tuple[Condition, ...]
 
 
 def flatten(body: Iterable[Condition]) -> Iterator[FeatureCondition | LabelCondition]:
-    """Yield the conditions of a body, the members of a group instead of the group.
+    """Yield the conditions of `body`, the members of a group instead of the group.
 
     >>> from polyrule.model import MissingCondition
     >>> x0, x1, x2 = (MissingCondition(feature, True) for feature in range(3))
@@ -26,17 +26,17 @@ def flatten(body: Iterable[Condition]) -> Iterator[FeatureCondition | LabelCondi
 
 
 def n_conditions(body: Iterable[Condition]) -> int:
-    """Return the number of conditions that a reader reads; each member of a group is one."""
+    """Return the number of conditions of `body` that a reader reads; each member of a group is one."""
     return sum(len(condition.members) for condition in body)
 
 
 def groups_of(body: Iterable[Condition]) -> list[GroupCondition]:
-    """Return all groups of a body; a rule has at most one."""
+    """Return all groups of `body`; a rule has at most one."""
     return [condition for condition in body if isinstance(condition, GroupCondition)]
 
 
 def group_of(body: Iterable[Condition]) -> GroupCondition | None:
-    """Return the group of a body, the only one it can have.
+    """Return the group of `body`, the only one it can have.
 
     >>> from polyrule.model import MissingCondition
     >>> print(group_of([MissingCondition(0, True)]))
@@ -49,7 +49,7 @@ def group_of(body: Iterable[Condition]) -> GroupCondition | None:
 
 
 def feature_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition]:
-    """Yield the conditions on features, the members of a group among them."""
+    """Yield the conditions of `body` on features, the members of a group among them."""
     for condition in body:
         if isinstance(condition, FeatureCondition):
             yield condition
@@ -58,32 +58,32 @@ def feature_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition]:
 
 
 def ungrouped_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition]:
-    """Yield the conditions on features that must all hold: not those in a group."""
+    """Yield the conditions of `body` on features that must all hold: not those in a group."""
     return (condition for condition in body if isinstance(condition, FeatureCondition))
 
 
 def label_conditions(body: Iterable[Condition]) -> Iterator[LabelCondition]:
-    """Yield the conditions on labels that earlier rules set."""
+    """Yield the conditions of `body` on labels that earlier rules set."""
     return (condition for condition in body if isinstance(condition, LabelCondition))
 
 
 def without_labels(body: Iterable[Condition]) -> Body:
-    """Return the conditions that an example's values decide, whatever labels are set."""
+    """Return the conditions of `body` that an example's values decide, whatever labels are set."""
     return tuple(condition for condition in body if not isinstance(condition, LabelCondition))
 
 
 def thresholds(body: Iterable[Condition]) -> Iterator[NumericCondition]:
-    """Yield the conditions that compare a feature with a threshold, the members of a group among them."""
+    """Yield the conditions of `body` with a threshold, the members of a group among them."""
     return (condition for condition in feature_conditions(body) if isinstance(condition, NumericCondition))
 
 
 def fixed_features(body: Iterable[Condition]) -> set[int]:
-    """Return the features whose category a body fixes, so that no other condition on them has an effect."""
+    """Return the features whose category `body` fixes, so that no other condition on them has an effect."""
     return {condition.feature for condition in body if isinstance(condition, NominalCondition)}
 
 
 def map_conditions(body: Iterable[Condition], change: Callable[[Any], Any]) -> Body:
-    """Return a body with `change` applied to each condition on a feature, the members of a group among them.
+    """Return `body` with `change` applied to each condition on a feature, the members of a group among them.
 
     >>> from polyrule.model import MissingCondition
     >>> group = GroupCondition((MissingCondition(0, True), MissingCondition(1, True)))
@@ -94,15 +94,15 @@ def map_conditions(body: Iterable[Condition], change: Callable[[Any], Any]) -> B
 
 
 def map_thresholds(body: Iterable[Condition], change: Callable[[NumericCondition], FeatureCondition]) -> Body:
-    """Return a body with `change` applied to each condition that compares a feature with a threshold."""
+    """Return `body` with `change` applied to each condition that compares a feature with a threshold."""
     return map_conditions(body, lambda one: change(one) if isinstance(one, NumericCondition) else one)
 
 
 def canonical_key(body: Iterable[Condition]) -> frozenset[Any]:
-    """Return a value that is equal for bodies that differ in the order of conditions, or of members, only."""
+    """Return a key of `body`, equal for bodies that differ in the order of conditions, or of members, only."""
     return frozenset(condition.key for condition in body)
 
 
 def is_valid(body: Iterable[Condition], features: Sequence[Feature], n_labels: int = 0) -> bool:
-    """Return True if a model with these features, and a list with this number of labels, can test all conditions."""
+    """Return True if a model with these `features` and `n_labels` labels can test all conditions of `body`."""
     return all(condition.is_valid(features, n_labels) for condition in body)

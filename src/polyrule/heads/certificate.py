@@ -31,7 +31,7 @@ Certificate = dict[str, Any]
 
 
 def certify(problem: HeadProblem, objective: Objective) -> Certificate | None:
-    """Return the certificate of the best head of a problem as JSON values; None if there is no head.
+    """Return the certificate of the best head of `problem` for `objective` as JSON values; None if there is no head.
 
     Examples
     --------
