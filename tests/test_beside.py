@@ -20,6 +20,7 @@ THROUGH = {
     "cli/test_predict.py": "cli/report",
     "conditions/test_targets.py": "conditions/base",
     "data/test_reading.py": "data/assemble data/roles data/formats/blocks",
+    "decisions/test_guarantees.py": "cli/calibrate model/guarantee",
     "ensemble/test_tools.py": "ensemble/refit model/rule_model",
     "estimators/test_rule_list.py": "estimators/base",
     "evaluation/experiment/test_results.py": "evaluation/experiment/writer",
@@ -40,6 +41,7 @@ THROUGH = {
     "studio/test_command.py": "cli/studio",
     "studio/test_server.py": "studio/jobs studio/intake studio/queries",
     "studio/test_session.py": "studio/comparing studio/script",
+    "watch/test_monitor.py": "cli/watch watch/page watch/summary",
     "verification/test_rule_list.py": "verification/inputs verification/refit verification/replay"
     " verification/selection",
 }

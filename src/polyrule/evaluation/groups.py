@@ -9,12 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polyrule.conditions import without_labels
+from polyrule.conditions.evaluate import evaluate
 from polyrule.data import Dataset
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.confusion import coded_labels, label_names_or_default
 from polyrule.evaluation.probabilities import wilson
+from polyrule.model.narrowing import fit_to
 from polyrule.utils.arrays import Array, Bools, Bytes
 from polyrule.utils.messages import did_you_mean
 
@@ -269,10 +272,6 @@ def _rules(
     model: Any, X: Any, truth: Bytes, members: Sequence[Bools]
 ) -> tuple[list[list[GroupShare]], list[list[GroupShare]]]:
     """Coverage and precision of each rule in each group; a rule covers where its conditions on features hold."""
-    from polyrule.conditions import without_labels
-    from polyrule.conditions.evaluate import evaluate
-    from polyrule.model.narrowing import fit_to
-
     narrowed, table = fit_to(model, X)
     covered, right = [], []
     for rule in narrowed.rules:

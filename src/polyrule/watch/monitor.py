@@ -19,6 +19,7 @@ from polyrule.model.narrowing import fit_to
 from polyrule.model.rule_model import labelled
 from polyrule.utils.arrays import Bytes, Floats, Ints
 from polyrule.utils.atomic import atomic_write
+from polyrule.watch.page import html_page
 from polyrule.watch.proportions import FeatureBins, Proportion, bins_of, count, proportions_of, tested_features
 from polyrule.watch.sequential import exact_interval, log_evidence, log_ratio
 from polyrule.watch.summary import Change, Quality, WatchSummary, advice_for
@@ -217,8 +218,6 @@ class Monitor:
 
     def page(self) -> str:
         """Return an HTML page with the summary and a chart over time for everything that changed."""
-        from polyrule.watch.page import html_page
-
         return html_page(self)
 
     def save(self, path: str | PathLike[str]) -> None:
