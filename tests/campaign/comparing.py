@@ -14,6 +14,7 @@ from tests.twin.predicting import predict as slow_predict
 
 import polyrule
 from polyrule.data.labels import has_unknown
+from polyrule.data.preparation import as_fitted
 from polyrule.measures import Objective
 from polyrule.search.native import is_supported
 from polyrule.search.protocol import Candidate
@@ -165,7 +166,8 @@ def _compare_fits(world: World) -> Result | None:
             return _different(result, 0, kind, _list(model), _list(reference))
         result.rules[kind] += len(model)
     result.of_reference += len(reference)
-    dense = np.array(world.X, dtype=float).reshape(len(world.X), len(world.kinds))
+    table = as_fitted(world.table(), reference.features)  # days between dates are columns, too
+    dense = np.stack([table.column(j) for j in range(len(table.features))], axis=1)
     predicted = reference.predict(world.table()).tolist()
     by_hand = [slow_predict(reference, row) for row in dense]
     if predicted != by_hand:

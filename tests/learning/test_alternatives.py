@@ -330,7 +330,9 @@ def test_members_of_every_kind():
     )
     late = frame["seen"] > pd.Timestamp("2022-09-01")
     label = (frame["age"] > 80) | frame["income"].isna() | frame["region"].isin(["N", "E"]) | late
-    model = RuleListClassifier().fit(frame, label.to_numpy()[:, None].astype(int), label_names=["risk"])
+    model = RuleListClassifier(keep_columns=["seen"]).fit(
+        frame, label.to_numpy()[:, None].astype(int), label_names=["risk"]
+    )
     kinds = {type(member) for group in groups_of(model) for member in group.members}
     assert {NumericCondition, MissingCondition} <= kinds
     assert (model.predict(frame)[:, 0] == label).mean() > 0.98
@@ -341,7 +343,10 @@ def test_members_of_every_kind():
     [
         ({"alternatives": "never"}, "alternatives must be"),
         ({"max_members": 1}, "max_members must be a whole number of at least 2, got 1"),
-        ({"alternatives": True, "prune": None}, "alternatives are for lists whose rules are chosen"),
+        (
+            {"alternatives": True, "prune": None},
+            "alternatives is for lists whose rules are chosen; leave it out or pass prune='f1'",
+        ),
     ],
 )
 def test_options_that_make_no_sense(options, message):

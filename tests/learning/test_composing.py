@@ -61,8 +61,14 @@ def test_pruned_lists_are_verified(songs, fitted):
     assert verify(fitted.rules_, songs).ok
     proved = certify(fitted.rules_, songs)
     assert verify(proved, songs, learn=False).certified == len(proved)
-    findings = verify(fitted.rules_.remove(0), songs, learn=False).findings
-    assert any("the unset weight" in finding.what for finding in findings)
+    edited = fitted.rules_.remove(0)
+    stale = [str(number) for number, rule in enumerate(edited, start=1) if rule.stale]
+    assert stale
+    found = verify(edited, songs, learn=False)
+    assert found.ok
+    assert f"the counts of rule {', '.join(stale)}, which are those before an edit" in found.unchecked
+    wrong = replace(edited, rules=tuple(replace(rule, stale=False) for rule in edited))
+    assert {finding.rule for finding in verify(wrong, songs, learn=False).findings} == {int(n) - 1 for n in stale}
 
 
 def test_simplicity_and_limits_shorten_the_list(songs, fitted):
@@ -116,7 +122,7 @@ def test_unknown_labels_count_nowhere():
     ("options", "message"),
     [
         ({"prune": "precision"}, "prune must be"),
-        ({"lift": "kln:0.1"}, "lift is for lists as they are grown; leave it out or give prune=None"),
+        ({"lift": "kln:0.1"}, "lift is for lists as they are grown; leave it out or pass prune=None"),
         ({"negative": True}, "negative is for lists as they are grown"),
         ({"simplicity": -1}, "simplicity must be"),
         ({"simplicity": np.inf}, "simplicity must be"),

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 
 class Condition:
-    """One condition of a body; frozen, made of indices and numbers."""
+    """One condition of a body; frozen, made of indices and numbers.
+
+    Examples
+    --------
+    >>> from polyrule.conditions import MissingCondition, NumericCondition
+    >>> all(isinstance(one, Condition) for one in (NumericCondition(0, ">", 3), MissingCondition(1, True)))
+    True
+    """
 
     __slots__ = ()
 

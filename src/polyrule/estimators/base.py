@@ -341,6 +341,8 @@ def listed(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """Return a parameter as a model file stores it, to be given again; as its text where JSON has no such thing."""
+    if isinstance(value, np.floating):
+        return float(str(value))  # a single 0.1 is one tenth, too
     value = listed(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
