@@ -10,7 +10,7 @@ SOURCES := $(wildcard native/*/*.[ch]pp native/*/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
 .PHONY: demo docs tables test campaign forgeries golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
-  bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions guarantees watch-simulation clean help
+  bench-quality gallery ablation sanitize sanitize-threads portable fuzz mutants prove versions guarantees watch-simulation clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -136,6 +136,10 @@ mutants: $(VENV)/mutants.stamp  ## which small changes to FILE its TESTS do not 
 
 guarantees: $(VENV)/test.stamp  ## promised beside reached levels of cutoffs with a guarantee, on held-out halves of training parts
 	$(BIN)/python benchmarks/guarantees.py
+
+ablation: $(VENV)/test.stamp  ## what each part of the learners contributes, on frozen splits of training parts (SPLITS, LEARNERS, VARIANTS)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/ablation.py --splits $(or $(SPLITS),3) \
+	  $(if $(LEARNERS),--learners $(LEARNERS)) $(if $(VARIANTS),--variants $(VARIANTS))
 
 watch-simulation: $(VENV)/test.stamp  ## false alarms and delays of model.watch, by simulation
 	$(BIN)/python benchmarks/watch.py

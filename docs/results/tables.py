@@ -1,7 +1,7 @@
 """Write the tables of three pages that come from the rows beside this file: ``python docs/results/tables.py``.
 
-The rows are made by `polyrule experiment` (field, folds) and by `list_defaults.py`, `quality.py` and `peers.py` of the
-benchmarks.
+The rows are made by `polyrule experiment` (field, folds) and by `list_defaults.py`, `quality.py`, `peers.py` and
+`ablation.py` of the benchmarks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MADE = re.compile(
     r"(<!-- (\w+): made by docs/results/tables.py -->\n\n).*?(?=<!-- end of what is made -->\n)", re.DOTALL
 )
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-peers = import_module("peers")
+peers, ablation = import_module("peers"), import_module("ablation")
 
 FOLDS = 10
 Cells = dict[str, dict[str, float]]  # learner -> data set -> number
@@ -292,6 +292,11 @@ MAKERS: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
     "peers_by_data": ("peers", peers.by_data),
     "peers_in_words": ("peers", peers.in_words),
     "peers_version": ("peers", version),
+    **{
+        name: (name, partial(ablation.table, learner=learner))
+        for learner in ablation.LEARNERS
+        for name in [ablation.file_of(HERE, learner).stem]
+    },
     **{kind: ("quality", partial(quality, kind)) for kind in QUALITY},
     **{f"{kind}_beside": ("quality", partial(beside, kind)) for kind in SAID},
 }
