@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from typing import get_args
 
 import click
 import pytest
@@ -197,3 +198,11 @@ def test_completion_knows_commands_options_and_data_sets():
     assert offered("polyrule", "exp") == ["explain", "export", "experiment"]
     assert "--measure" in offered("polyrule", "train", "--me")
     assert "emotions" in offered("polyrule", "train", "emo")
+
+
+def test_choices_of_calibrate_are_those_of_guarantees():
+    from polyrule.cli import calibrate
+    from polyrule.model.guarantee import Level, Risk
+
+    assert get_args(Risk) == calibrate.RISKS
+    assert get_args(Level) == calibrate.LEVELS

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyrule.cli.arguments import data_argument, data_options, load_labelled, load_model, model_argument
 from polyrule.cli.command import command, json_option, model_output_option
 from polyrule.cli.output import check_place, fit, note, print_json
-from polyrule.model.guarantee import Level, Risk
 
-_RISKS, _LEVELS = get_args(Risk), get_args(Level)
+if TYPE_CHECKING:
+    from polyrule.model.guarantee import Level, Risk
+
+# Those of `polyrule.model.guarantee`, which imports NumPy.
+RISKS = ("recall", "false_alarms", "precision", "f1")
+LEVELS = ("label", "micro", "set")
 
 
 @command("calibrate")
 @model_argument
 @data_argument
-@click.option("--risk", type=click.Choice(_RISKS), default="recall", show_default=True, help="What is guaranteed.")
+@click.option("--risk", type=click.Choice(RISKS), default="recall", show_default=True, help="What is guaranteed.")
 @click.option(
     "--target-level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -31,7 +35,7 @@ _RISKS, _LEVELS = get_args(Risk), get_args(Level)
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Probability of the guarantee over the draw of DATA [on average; precision and F1: 0.9].",
 )
-@click.option("--per", type=click.Choice(_LEVELS), default="label", show_default=True, help="What it is stated for.")
+@click.option("--per", type=click.Choice(LEVELS), default="label", show_default=True, help="What it is stated for.")
 @click.option("--for-labels", "labels", metavar="A,B,...", help="Labels to calibrate [all].")
 @model_output_option("Where to write the model with its cutoffs and guarantees.")
 @data_options
