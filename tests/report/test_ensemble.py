@@ -12,7 +12,7 @@ from tests.report.worlds import random_data, random_ensemble, random_model
 from polyrule import RuleEnsembleClassifier
 from polyrule.data import Table
 from polyrule.errors import OptionError
-from polyrule.model.counterfactual import smallest_flip
+from polyrule.model.counterfactual import counterfactual
 from polyrule.report import build
 from polyrule.report.plots import Coverage, LabelGraph, LearningCurve
 
@@ -100,7 +100,7 @@ def test_the_smallest_change_is_as_small_as_the_one_the_library_finds(visit, kin
     flipped = 0
     for row in range(4):
         for label in range(3):
-            expected = smallest_flip(model, dense[row], label, limit=3000)
+            expected = counterfactual(model, dense[row], label, limit=3000)
             found = page.evaluate(FLIP, [row, label])
             assert (found["was"], found["exact"], found["steps"]) == (expected.was, expected.exact, expected.steps)
             if expected.changes is None:

@@ -8,7 +8,7 @@ from tests.report.worlds import random_data, random_model
 
 from polyrule.data import Feature, Table
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
-from polyrule.model.counterfactual import smallest_flip
+from polyrule.model.counterfactual import counterfactual
 from polyrule.model.predict import predict
 from polyrule.report import build
 
@@ -59,7 +59,7 @@ def test_the_smallest_change_is_the_one_the_library_finds(visit, seed):
     dense = np.asarray(data.X)
     for row in range(12):
         for label in range(4):
-            expected = smallest_flip(model, dense[row], label, limit=3000)
+            expected = counterfactual(model, dense[row], label, limit=3000)
             found = page.evaluate(FLIP, [row, label])
             assert found["was"] == expected.was
             assert (found["exact"], found["explored"], found["steps"]) == (
