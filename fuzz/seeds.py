@@ -33,6 +33,9 @@ LIBSVM = b"1,3 1:0.5 4:2 # note\n3 2:1\n 1:7e-3\n2\n"
 XC = b"2 5 3\n0,2 0:0.5 4:2\n1 2:1\n"
 XML = b'<?xml version="1.0"?><labels><label name="a"><label name="b &amp; c"/></label></labels>'
 
+_MAIN = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+_OFFICE = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = b'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
 SHEET = (
     b'<worksheet><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>hue</t></is></c>'
     b'<c r="C1" t="str"><v>L</v></c></row><row r="2"><c r="A2" s="1"><v>44260</v></c><c r="B2" t="s"><v>1</v></c>'
@@ -40,16 +43,18 @@ SHEET = (
     b"</sheetData></worksheet>"
 )
 _BOOK = {
-    "_rels/.rels": (
-        b'<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>'
-    ),
-    "xl/workbook.xml": b'<workbook><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+    "_rels/.rels": b'<Relationships %b><Relationship Id="r" Type="%b/officeDocument" Target="xl/workbook.xml"/>'
+    b"</Relationships>" % (_PACKAGE, _OFFICE),
+    "xl/workbook.xml": b'<workbook %b xmlns:r="%b"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>'
+    % (_MAIN, _OFFICE),
     "xl/_rels/workbook.xml.rels": (
         b'<Relationships><Relationship Id="r1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>'
         b'<Relationship Id="r2" Type="x/sharedStrings" Target="/xl/sharedStrings.xml"/>'
         b'<Relationship Id="r3" Type="x/styles" Target="styles.xml"/></Relationships>'
     ),
-    "xl/sharedStrings.xml": b"<sst><si><t>on</t></si><si><r><t>dark</t></r><r><t> red</t></r></si></sst>",
+    "xl/sharedStrings.xml": (
+        b'<sst><si><t>on</t></si><si><r><t>dark</t></r><r><t xml:space="preserve"> red</t></r></si></sst>'
+    ),
     "xl/styles.xml": b'<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
 }
 

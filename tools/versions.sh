@@ -50,7 +50,7 @@ for version in ${PYTHONS:-$PYTHON_VERSIONS}; do
       echo "$version, $set: cannot be installed ($(grep -m 1 ERROR "$log" || tail -n 1 "$log"))"
       continue
     fi
-    versions=$("$env/bin/python" -m pip list --format=freeze | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|pyarrow|narwhals)=' | tr '\n' ' ')
+    versions=$("$env/bin/python" -m pip list --format=freeze | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|pyarrow|narwhals|python.calamine)=' | tr '\n' ' ')
     # against the installed package: in a copy of the project nothing leads to src/
     rm -rf "$work/run"
     mkdir -p "$work/run"

@@ -12,6 +12,10 @@ from polyrule.data.reading import sheet_names
 from polyrule.errors import DataError, LimitError, OptionError
 
 NAN = float("nan")
+NAMESPACES = (
+    'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+)
 
 
 def cell(place, value, kind="", style=""):
@@ -77,22 +81,33 @@ def test_dates_shared_texts_errors_and_rows_that_are_not_there():
 
 
 @pytest.mark.parametrize(
-    ("code", "is_date"), [("yyyy\\-mm\\-dd", True), ('0.0" days"', False), ("[Red]0", False), ("h:mm", False)]
+    ("code", "number", "kind"),
+    [
+        ("yyyy\\-mm\\-dd", 1.5, "date"),
+        ('0.0" days"', 1.5, "numeric"),
+        ("[Red]0", 1.5, "numeric"),
+        ("h:mm", 0.5, "numeric"),
+        ("[h]:mm", 1.5, "numeric"),
+    ],
 )
-def test_a_number_is_a_date_where_its_format_shows_days_or_years(code, is_date):
+def test_a_number_is_a_date_where_its_format_shows_days_or_years(code, number, kind):
     shown = code.replace('"', "&quot;")
     styles = f'<styleSheet><numFmts><numFmt numFmtId="170" formatCode="{shown}"/></numFmts>'
     styles += '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="170"/></cellXfs>'
     styles += "<cellStyles><x/></cellStyles></styleSheet>"
-    raw = f"<worksheet><row>{cell('A1', 'on', 'str')}</row><row>{cell('A2', 1.5, style='0')}</row></worksheet>".encode()
-    assert look(workbook(raw, styles=styles.encode())).features[0].kind == ("date" if is_date else "numeric")
+    rows = f"<row>{cell('A1', 'on', 'str')}</row><row>{cell('A2', number, style='0')}</row>"
+    raw = f"<worksheet><sheetData>{rows}</sheetData></worksheet>".encode()
+    data = look(workbook(raw, styles=styles.encode()))
+    assert data.features[0].kind == kind
+    assert kind == "date" or data.X.values[0, 0] == number
 
 
 @pytest.mark.parametrize(("system", "day"), [("", -25567), ('<workbookPr date1904="1"/>', -24106)])
 def test_both_calendars(system, day):
-    main = f'<x:workbook>{system}<x:sheet name="S" state="hidden" r:id="r9"/><x:sheet r:id="r1"/></x:workbook>'
-    raw = "<x:worksheet><x:row><x:c t='str'><x:v>on</x:v></x:c></x:row>"
-    raw += "<x:row><x:c s='1'><x:v>1</x:v></x:c></x:row></x:worksheet>"
+    main = f'<workbook {NAMESPACES}>{system}<sheets><sheet name="S" state="hidden" r:id="r1"/>'
+    main += '<sheet name="T" r:id="r1"/></sheets></workbook>'
+    raw = "<x:worksheet><x:sheetData><x:row><x:c t='str'><x:v>on</x:v></x:c></x:row>"
+    raw += "<x:row><x:c s='1'><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>"
     data = look(workbook(raw.encode(), workbook=main.encode()))
     assert data.X.values[0, 0] == day  # 1900-01-01 and 1904-01-02
 
@@ -132,12 +147,12 @@ def book_of(**sheets):
     """A workbook with these sheets, of which one called `notes` is hidden."""
     numbered = list(enumerate(sheets.items(), 1))
     states = {"notes": ' state="hidden"'}
-    main = "".join(f'<sheet name="{name}"{states.get(name, "")} r:id="s{n}"/>' for n, (name, _) in numbered)
+    sheets = "".join(f'<sheet name="{name}"{states.get(name, "")} r:id="s{n}"/>' for n, (name, _) in numbered)
     related = "".join(
         f'<Relationship Id="s{n}" Type="x/worksheet" Target="worksheets/own{n}.xml"/>' for n, _ in numbered
     )
     parts = {f"worksheets/own{n}": content for n, (_, content) in numbered}
-    parts["workbook"] = f"<workbook>{main}</workbook>".encode()
+    parts["workbook"] = f"<workbook {NAMESPACES}>{sheets}</workbook>".encode()
     return workbook(**parts, relations=f"<Relationships>{related}</Relationships>".encode())
 
 
@@ -170,8 +185,13 @@ def test_only_workbooks_have_sheets(tmp_path):
         (workbook(sheet(["Report"], ["a", "b"], [1, 2])), "row 2, column B: a value stands outside the 1 columns"),
         (workbook(sheet(["a", "a"], [1, 2])), "'a'"),
         (workbook(b"<worksheet><row>"), "cannot be read"),
-        (workbook(b"<worksheet><row><c t='str'><v>a</v></c></row><row><c t='s'><v>7</v></c></row></worksheet>"), "'7'"),
-        (workbook(b"<worksheet><row><c><v>1x</v></c></row></worksheet>"), "'1x' is a number"),
+        (
+            workbook(sheet(["a"]).replace(b"</row>", b"<c t='s'><v>7</v></c></row>")),
+            "not found in shared strings",
+        ),
+        (workbook(sheet(["a"]).replace(b"</row>", b"<c t='e'><v>odd</v></c></row>")), "'S' cannot be read .*'odd'"),
+        (workbook(sheet(["a"]).replace(b"A1", b"C2147483648")), "'C2147483648' is no place in a sheet"),
+        (workbook(sheet(["a"]).replace(b'<row r="1"', b'<row r="-1"')), "'-1' is no row of a sheet"),
         (workbook(b"<!DOCTYPE a [<!ENTITY b 'c'>]><worksheet/>"), "declares a document type"),
         (workbook(workbook=b"<workbook/>"), "has no sheet"),
         (workbook(workbook=b'<workbook><sheet r:id="r2"/></workbook>')[:-30], "not a readable workbook"),
@@ -204,11 +224,29 @@ def test_a_small_workbook_does_not_unpack_to_a_large_bill():
     with polyrule.limits(max_bytes=1_000_000), pytest.raises(LimitError, match="unpacked content"):
         look(workbook(empty))
     wide = sheet(["a"]).replace(b"A1", b"XFD1") + b""
-    with polyrule.limits(max_cells=1000), pytest.raises(LimitError, match="16384 columns"):
+    with polyrule.limits(max_cells=1000), pytest.raises(LimitError, match="a table of 16384 cells"):
         look(workbook(wide))
     rows = workbook(sheet(["a", "b"], *([1, 2] for _ in range(2000))))
-    with polyrule.limits(max_cells=3000), pytest.raises(LimitError, match="4000 cells"):
+    with polyrule.limits(max_cells=3000), pytest.raises(LimitError, match="4002 cells"):
         look(rows)
+
+
+def test_cells_far_apart_and_copies_of_a_long_text_are_counted_before_they_are_made():
+    for far in (b'<c r="XFD1048576"><v>1</v></c>', b'<c r="xfd1048576" t="inlineStr"><is><t>a</t></is></c>'):
+        with pytest.raises(LimitError, match="a table of 17179869184 cells"):
+            look(workbook(sheet(["a"]).replace(b"</row>", far + b"</row>")))
+    with pytest.raises(LimitError, match="a table of 4000000000 cells"):
+        look(workbook(sheet(["a"]).replace(b"</row>", b'</row><row r="4000000000"><c><v>1</v></c></row>')))
+    plain = sheet(["a"], [1]).replace(b"</row>", b'<c r="XFD1048576" s="0"/></row>')
+    assert look(workbook(plain)).X.values.tolist() == [[1]]  # a cell that is only formatted
+    texts = b"<sst><si><t>a</t></si><si><t>" + b"x" * 100_000 + b"</t></si></sst>"
+    rows = [b"<row><c t='s'><v>%d</v></c></row>" % (number > 0) for number in range(1000)]
+    many = workbook(b"<worksheet><sheetData>" + b"".join(rows) + b"</sheetData></worksheet>", sharedStrings=texts)
+    with polyrule.limits(max_bytes=10_000_000), pytest.raises(LimitError, match="text of 99900001 bytes"):
+        look(many)
+    few = workbook(b"<worksheet><sheetData>" + b"".join(rows[:10]) + b"</sheetData></worksheet>", sharedStrings=texts)
+    with polyrule.limits(max_bytes=10_000_000):
+        assert len(look(few)) == 9
 
 
 def test_an_archive_cannot_lie_about_its_size():

@@ -1,26 +1,30 @@
-"""Workbooks (.xlsx): one sheet, the first that is shown or one by name; its first row names the columns."""
+"""Workbooks (.xlsx): one sheet, the first that is not hidden or one by name; its first row names the columns."""
 
 from __future__ import annotations
 
 import datetime
 import re
+import tempfile
 import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
-from pathlib import PurePosixPath
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
-from polyrule.data.columns import category_text, listing, parse_number, shorten
+import numpy as np
+
+from polyrule.data.columns import category_text, listing, shorten
 from polyrule.data.dates import DateForms
 from polyrule.data.formats.blocks import (
+    CELLS_AT_ONCE,
     Block,
     Column,
+    DenseBlock,
     Hints,
-    blocks_of_rows,
     column_of_text,
 )
 from polyrule.data.formats.delimited import DelimitedOptions
@@ -29,23 +33,29 @@ from polyrule.errors import DataError
 from polyrule.utils.budget import Budget
 from polyrule.utils.messages import argument
 
-_PIECE = 1 << 16
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+_CHUNK_BYTES = 1 << 16
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
-_DATES = frozenset(map(str, (14, 15, 16, 17, 22, *range(27, 37), *range(50, 59))))
-"""Formats for dates that every workbook knows without saying so."""
-# Texts, colours and conditions inside a format, none of which says anything about days and years.
-_ASIDE = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.|\*.')
-_PLACE = re.compile(r"([A-Z]{1,3})\d{1,7}", re.ASCII)
+_MAIN, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+_BESIDE = ("_rels/.rels", "[Content_Types].xml", _RELATIONS, _MAIN, "xl/sharedStrings.xml", "xl/styles.xml")
+"""Parts that calamine reads whatever the sheet is."""
+_PLACE = re.compile(r"([A-Za-z]{1,3})(\d{1,7})", re.ASCII)
+_NUMBER = re.compile(r"\d{1,10}", re.ASCII)
+_EMPTY_CELL = re.compile(rb'<c r="[A-Z]+\d+"(?: s="\d+")?/>')
+_SMALL = 1 << 20
+_INTEGER = re.compile(rb">\s*\+?0*(\d{1,9})\s*<")
 
 Attributes = dict[str, str]
-Row = tuple[int, dict[int, Any]]
 
 
 class Workbook:
-    """A workbook that has been opened: a zip archive of XML, read as a stream by the parser that Python brings.
+    """A workbook that has been opened and whose parts are checked before calamine reads a sheet.
 
-    Only what is needed is unpacked, what it unpacks to is held against the budget first, and a document that declares
-    entities is refused. Of `sheets`, those that are not hidden, the first is read unless one is named.
+    calamine allocates what a sheet asks for, so it gets an archive that holds the checked parts and nothing else: their
+    sizes, the place of the last cell and the length of all texts have been compared with the budget, and XML that
+    declares a document type is refused.
     """
 
     def __init__(self, content: Any, budget: Budget, sheet: str | None = None) -> None:
@@ -55,218 +65,185 @@ class Workbook:
         except _DAMAGE as problem:
             raise DataError(f"{self.name}: not a readable workbook or zip archive ({problem})") from problem
         self.close = self._archive.close
-        main = PurePosixPath(self._related("_rels/.rels", "Type").get("officeDocument", ""))
-        if not main.name.endswith("workbook.xml"):
+        if _MAIN not in self._archive.NameToInfo:
             raise DataError(f"{self.name}: this is a zip archive but no workbook (.xlsx); unpack it, or save it as CSV")
-        related = str(main.parent / "_rels" / f"{main.name}.rels")  # says what the workbook refers to
-        self._epoch, ids, self.sheets = self._main(str(main))
+        sheets = [attributes for name, attributes in self._elements(_MAIN) if name == "sheet"]
+        names = {attributes.get("name", ""): attributes for attributes in reversed(sheets)}
+        shown = {sheet.get("name", ""): None for sheet in sheets if sheet.get("state", "visible") == "visible"}
+        self.sheets = tuple(shown or reversed(names))
         self.sheet = sheet if sheet is not None else next(iter(self.sheets), "")
-        if sheet is not None and sheet not in ids:
+        if sheet is not None and sheet not in names:
             raise DataError(
                 f"{self.name}: there is no sheet {shorten(sheet)}; there are {listing(self.sheets)} "
                 f"({argument('sheet')})"
             )
-        found = self._related(related, "Id").get(ids.get(self.sheet, ""))
-        if found is None:
+        key = next((value for key, value in names.get(self.sheet, {}).items() if key.endswith(":id")), "")
+        target = self._target(key)
+        if target is None:
             raise DataError(f"{self.name}: the workbook has no sheet")
-        self._sheet, self._beside = found, self._related(related, "Type")
+        self._path = target
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """Yield the rows of the sheet from its first on, all of one length; an empty cell is an empty text."""
+        return self._table.iter_rows() if self._table.height else iter(())
 
     @cached_property
-    def _texts(self) -> list[str]:
-        """Texts that cells refer to by number."""
-        texts: list[str] = []
-        if (path := self._beside.get("sharedStrings")) is not None:
-            into = _Texts("si", lambda _, text: texts.append(text))
-            for _ in self._parse(path, into.start, into.end, into.text):
-                pass
-        return texts
+    def _table(self) -> CalamineSheet:
+        """The sheet, read by calamine from a copy of the checked parts."""
+        from python_calamine import CalamineWorkbook
 
-    @cached_property
-    def _dates(self) -> set[str]:
-        """Numbers of the styles that show a number as a date."""
-        path = self._beside.get("styles")
-        found = [] if path is None else self._elements(path, "numFmt", "cellXfs", "xf", "cellStyles")
-        shows = set(_DATES)
-        styles: list[str] | None = None
-        for name, given in found:
-            if name == "numFmt":
-                plain = _ASIDE.sub("", given.get("formatCode", "")).lower()
-                if "d" in plain or "y" in plain:
-                    shows.add(given.get("numFmtId", ""))
-            elif name == "cellXfs":
-                styles = []
-            elif name == "cellStyles":
-                break
-            elif styles is not None:
-                styles.append(given.get("numFmtId", ""))
-        return {str(at) for at, style in enumerate(styles or ()) if style in shows}
+        with tempfile.TemporaryDirectory(prefix="polyrule-") as folder:
+            path = str(Path(folder) / "checked.xlsx")
+            with zipfile.ZipFile(path, "w") as copy:
+                self._copy_checked(copy)
+            try:
+                with CalamineWorkbook.from_path(path) as book:
+                    return book.get_sheet_by_name(self.sheet)
+            except BaseException as problem:  # a panic of Rust is no Exception
+                if not isinstance(problem, Exception) and type(problem).__name__ != "PanicException":
+                    raise
+                raise DataError(
+                    f"{self.name}: the sheet {shorten(self.sheet)} cannot be read ({problem}); open the workbook and "
+                    "save it again, or save the sheet as CSV"
+                ) from problem
 
-    def rows(self) -> Iterator[Row]:
-        """Yield the rows of the sheet: their numbers, and the values by column; missing ones are left out."""
-        done: list[Row] = []
-        number, column, values = 0, -1, dict[int, Any]()
+    def _copy_checked(self, copy: zipfile.ZipFile) -> None:
+        """Copy what calamine reads, after its extent has been compared with the budget."""
+        texts, cells = _Texts(), _Cells()
+        for path in _BESIDE:
+            if path in self._archive.NameToInfo:
+                is_texts = path == "xl/sharedStrings.xml"
+                content = self._unpack(path)
+                self._parse(path, content, texts.start if is_texts else None, texts.text if is_texts else None)
+                copy.writestr(path, content)
+        content = self._unpack(self._path)
+        self._parse(self._path, content, cells.start)
+        if cells.rows * cells.columns > max(_SMALL, 16 * cells.values) and cells.all_placed:
+            content, cells = _EMPTY_CELL.sub(b"", content), _Cells()  # somebody has formatted cells far outside
+            self._parse(self._path, content, cells.start)
+        self._budget.cells(cells.rows * cells.columns)
+        lengths = np.array(texts.lengths or [0])
+        if cells.shared * int(lengths.max()) > self._budget.most_bytes:  # each cell gets a copy of its text
+            numbers = np.array([int(digits) for digits in _INTEGER.findall(content)], dtype=np.int64)
+            self._budget.bytes(int(lengths[numbers[numbers < len(lengths)]].sum()), "text")
+        copy.writestr(self._path, content)
 
-        def begin(given: Attributes) -> None:
-            nonlocal number, column, values
-            number, column, values = _whole(given.get("r", ""), number + 1), -1, {}
-            done.append((number, values))
-
-        def take(given: Attributes, text: str) -> None:
-            nonlocal column
-            place = _PLACE.fullmatch(given.get("r", ""))
-            column = _column(place[1]) if place else column + 1
-            value = self._value(given.get("t", "n"), given.get("s", ""), text)
-            if value is not None:
-                values[column] = value
-
-        into = _Texts("c", take, begin)
-        for _ in self._parse(self._sheet, into.start, into.end, into.text):
-            if len(done) > 1:  # the last one may go on
-                yield from done[:-1]
-                done = done[-1:]
-        yield from done
-
-    def _value(self, kind: str, style: str, text: str) -> Any:
-        """What a cell holds; None where that is nothing, or an error such as #N/A."""
-        if kind == "e" or not text:
+    def _target(self, key: str) -> str | None:
+        """Path of the part that the workbook refers to by this key."""
+        targets = {a.get("Id"): a.get("Target", "") for name, a in self._elements(_RELATIONS) if name == "Relationship"}
+        target = targets.get(key)
+        if target is None:
             return None
-        if kind == "s":
-            at = _whole(text, len(self._texts))
-            if at >= len(self._texts):
-                raise DataError(f"{self.name}: a cell refers to a text {shorten(text)} that is not there")
-            return self._texts[at]
-        if kind == "b":
-            return text.strip() == "1"
-        if kind != "n":
-            return text
-        number = parse_number(text)
-        if number is None:
-            raise DataError(f"{self.name}: a cell says that {shorten(text)} is a number")
-        return self._day(number) if style in self._dates else number
+        target = target.removeprefix("/")
+        return target if target.startswith("xl/") else f"xl/{target}"
 
-    def _day(self, serial: float) -> Any:
-        """The day that is stored as a number; the 1900 of workbooks has a 29th of February."""
-        early = self._epoch.year == 1899 and serial < 60
-        try:
-            return self._epoch + datetime.timedelta(days=int(serial) + early)
-        except (OverflowError, ValueError):
-            return serial
+    def _elements(self, path: str) -> list[tuple[str, Attributes]]:
+        """Names and attributes of all elements of a part, in order."""
+        elements: list[tuple[str, Attributes]] = []
+        self._parse(path, self._unpack(path), lambda tag, attributes: elements.append((_local(tag), attributes)))
+        return elements
 
-    def _main(self, path: str) -> tuple[datetime.date, dict[str, str], tuple[str, ...]]:
-        """The day 0 of the workbook, the ids of its sheets by name, and the names of those that are not hidden."""
-        found = self._elements(path, "sheet", "workbookPr")
-        old = any(given.get("date1904") in ("1", "true") for name, given in found if name == "workbookPr")
-        ids: dict[str, str] = {}
-        shown: dict[str, None] = {}
-        for given in (given for name, given in found if name == "sheet"):
-            called = given.get("name", "")
-            ids.setdefault(called, next((value for key, value in given.items() if key.endswith(":id")), ""))
-            if given.get("state", "visible") == "visible":
-                shown[called] = None
-        return datetime.date(1904, 1, 1) if old else datetime.date(1899, 12, 30), ids, tuple(shown or ids)
-
-    def _related(self, path: str, key: str) -> dict[str, str]:
-        """Parts of the archive that another part refers to, by their id or by the last word of their type."""
-        if path not in self._archive.NameToInfo:
-            return {}
-        base = PurePosixPath(path).parent.parent
-        found = self._elements(path, "Relationship")
-        return {
-            given.get(key, "").rpartition("/")[2]: str(base / given.get("Target", "")).lstrip("/") for _, given in found
-        }
-
-    def _elements(self, path: str, *names: str) -> list[tuple[str, Attributes]]:
-        """The attributes of all elements of these names, in order."""
-        found: list[tuple[str, Attributes]] = []
-
-        def start(tag: str, given: Attributes) -> None:
-            if (name := tag.rpartition(":")[2]) in names:
-                found.append((name, given))
-
-        for _ in self._parse(path, start):
-            pass
-        return found
-
-    def _parse(
-        self,
-        path: str,
-        start: Callable[[str, Attributes], None],
-        end: Callable[[str], None] | None = None,
-        text: Callable[[str], None] | None = None,
-    ) -> Iterator[None]:
-        """Parse one part of the archive, a piece at a time."""
+    def _unpack(self, path: str) -> bytes:
+        """Bytes of one part of the archive."""
         info = self._archive.NameToInfo.get(path)
         if info is None:
             raise DataError(f"{self.name}: {shorten(path)} is missing in the workbook")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
             raise DataError(f"{self.name}: {shorten(path)} in it is packed in a way that workbooks are not")
         self._budget.bytes(info.file_size, "unpacked content")  # no more than this is ever unpacked
-        parser = expat.ParserCreate()
+        self._budget.tick()
+        try:
+            return self._archive.read(info)
+        except _DAMAGE as problem:
+            raise DataError(f"{self.name}: {shorten(path)} in it cannot be read ({problem})") from problem
+
+    def _parse(
+        self,
+        path: str,
+        content: bytes,
+        start: Callable[[str, Attributes], None] | None,
+        text: Callable[[str], None] | None = None,
+    ) -> None:
+        """Call back for each element of a part and for its texts."""
+        parser = expat.ParserCreate("UTF-8")  # whatever encoding it declares: calamine reads nothing else
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        parser.StartElementHandler, parser.CharacterDataHandler = start, text
         parser.StartDoctypeDeclHandler = self._no_doctype
         try:
-            with self._archive.open(info) as stream:
-                while piece := stream.read(_PIECE):
-                    self._budget.tick()
-                    parser.Parse(piece, False)
-                    yield
+            for begin in range(0, len(content), _CHUNK_BYTES):
+                self._budget.tick()
+                parser.Parse(content[begin : begin + _CHUNK_BYTES], False)
             parser.Parse(b"", True)
-        except (DataError, MemoryError):
-            raise
-        except (expat.ExpatError, *_DAMAGE) as problem:
+        except (expat.ExpatError, ValueError) as problem:
             raise DataError(f"{self.name}: {shorten(path)} in it cannot be read ({problem})") from problem
-        yield
 
     def _no_doctype(self, *_: Any) -> None:
         raise DataError(f"{self.name}: its XML declares a document type, which workbooks do not")
 
 
+class _Cells:
+    """Rows, columns and values of a sheet, counted as calamine places its cells."""
+
+    def __init__(self) -> None:
+        self.rows = self.columns = self.values = self.shared = 0
+        self.all_placed = True
+        self._row, self._column = 0, -1
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        name = tag if ":" not in tag else _local(tag)
+        if name == "c":
+            place = attributes.get("r")
+            if place is None:
+                row, self._column, self.all_placed = self._row, self._column + 1, False
+            elif found := _PLACE.fullmatch(place):
+                row, self._column = int(found[2]), _column_number(found[1])
+            else:
+                raise ValueError(f"{shorten(place)} is no place in a sheet")
+            self.rows, self.columns = max(self.rows, row), max(self.columns, self._column + 1)
+            self.shared += attributes.get("t") == "s"
+        elif name in ("v", "is"):
+            self.values += 1
+        elif name == "row":
+            number = attributes.get("r", str(self._row + 1))
+            if not _NUMBER.fullmatch(number):
+                raise ValueError(f"{shorten(number)} is no row of a sheet")
+            self._row, self._column = int(number), -1
+
+
 class _Texts:
-    """Hands on the text of every element of one name: of its runs, but not of how they are pronounced."""
+    """Lengths of the texts that cells refer to by number."""
 
-    def __init__(
-        self, name: str, take: Callable[[Attributes, str], None], row: Callable[[Attributes], None] | None = None
-    ) -> None:
-        self._name, self._take, self._row = name, take, row
-        self._given: Attributes = {}
-        self._pieces: list[str] = []
-        self._inside = self._aside = False
+    def __init__(self) -> None:
+        self.lengths: list[int] = []
 
-    def start(self, tag: str, given: Attributes) -> None:
-        name = tag.rpartition(":")[2]
-        if name == self._name:
-            self._given, self._pieces = given, []
-        elif name in ("v", "t"):
-            self._inside = not self._aside
-        elif name == "rPh":
-            self._aside = True
-        elif name == "row" and self._row is not None:
-            self._row(given)
-
-    def end(self, tag: str) -> None:
-        name = tag.rpartition(":")[2]
-        if name in ("v", "t"):
-            self._inside = False
-        elif name == self._name:
-            self._take(self._given, "".join(self._pieces))
-        elif name == "rPh":
-            self._aside = False
+    def start(self, tag: str, _: Attributes) -> None:
+        if _local(tag) == "si":
+            self.lengths.append(0)
 
     def text(self, text: str) -> None:
-        if self._inside:
-            self._pieces.append(text)
+        if self.lengths:
+            self.lengths[-1] += len(text)
 
 
-def _whole(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
+def _local(tag: str) -> str:
+    return tag.rpartition(":")[2]
 
 
-def _column(letters: str) -> int:
+@cache
+def _column_number(letters: str) -> int:
     number = 0
-    for letter in letters:
+    for letter in letters.upper():
         number = 26 * number + ord(letter) - 64
     return number - 1
+
+
+def _plain(value: Any) -> Any:
+    """Value of a cell; a time of day or a duration is a number of days, as the sheet stores it."""
+    if isinstance(value, datetime.time):
+        value = datetime.timedelta(hours=value.hour, minutes=value.minute, seconds=value.second)
+    if isinstance(value, datetime.timedelta):
+        return value / datetime.timedelta(days=1)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 _SAMPLE_ROWS = 1000
@@ -288,17 +265,18 @@ class XlsxReader:
         weakref.finalize(self, self._book.close)
         names, self._first = self._names()
         self.columns = [Column(name, "nominal") for name in names]
-        sample = [values for _, values in islice(self._rows(), _SAMPLE_ROWS)]
-        self.columns = [self._guess(name, [row.get(j) for row in sample]) for j, name in enumerate(names)]
+        sample = next(self._blocks(_SAMPLE_ROWS), None)
+        cells = [[]] * len(names) if sample is None else sample.cells
+        self.columns = [self._guess(name, column) for name, column in zip(names, cells, strict=True)]
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
-        """Yield the rows as columns of cells."""
-        every = range(len(self.columns))  # a row has its values by column
-        return blocks_of_rows(self._rows(), every, numeric, self._budget)
+        """Yield the rows as columns of cells; `numeric` is not needed, because the cells have types."""
+        return self._blocks(max(1, CELLS_AT_ONCE // len(self.columns)))
 
     def _names(self) -> tuple[list[str], int]:
         """Names of the columns, and the row where the data begins."""
-        number, values = next((row for row in self._book.rows() if row[1]), (0, {}))
+        rows = enumerate(self._book.rows(), 1)
+        number, values = next(((n, cells) for n, row in rows if (cells := _by_column(row))), (0, {}))
         if not values:
             raise DataError(f"{self.name}: the sheet {shorten(self._book.sheet)} is empty")
         width = max(values) + 1
@@ -319,26 +297,42 @@ class XlsxReader:
             return Column(name, "auto")
         return column_of_text(name, "auto-date", DateForms(known), self._options.dates, self.hints)
 
-    def _rows(self) -> Iterator[Row]:
-        """Rows of data, without what stands for a missing value."""
+    def _blocks(self, n_rows: int) -> Iterator[DenseBlock]:
+        """Yield rows of data as columns, a missing value as None; rows without any value are skipped."""
         width = len(self.columns)
-        for number, found in self._book.rows():
-            if number < self._first:
-                continue
-            values = {j: value for j, value in found.items() if not self._is_missing(value)}
-            if not values:
-                continue
-            if max(values) >= width:
-                raise DataError(
-                    f"{self.name}, row {number}, column {_letters(max(values))}: a value stands outside the {width} "
-                    "columns that the first row names; begin the sheet with one row that names every column"
-                )
-            yield number, values
+        rows = islice(enumerate(self._book.rows(), 1), self._first - 1, None)
+        while chunk := list(islice(rows, n_rows)):
+            self._budget.tick()
+            lines = [number for number, _ in chunk]
+            columns = [self._column(column) for column in zip(*(row for _, row in chunk), strict=True)]
+            for j, cells in enumerate(columns[width:], width):
+                if (at := next((at for at, cell in enumerate(cells) if cell is not None), None)) is not None:
+                    raise DataError(
+                        f"{self.name}, row {lines[at]}, column {_letters(j)}: a value stands outside the {width} "
+                        "columns that the first row names; begin the sheet with one row that names every column"
+                    )
+            columns = columns[:width]
+            empty = [at for at, row in enumerate(zip(*columns, strict=True)) if all(cell is None for cell in row)]
+            if empty:
+                keep = np.delete(np.arange(len(lines)), empty).tolist()
+                lines, columns = [lines[at] for at in keep], [[cells[at] for at in keep] for cells in columns]
+            if lines:
+                yield DenseBlock(columns, lines)
 
-    def _is_missing(self, value: Any) -> bool:
-        if isinstance(value, str):
-            return value.strip() in self._missing
-        return isinstance(value, float) and value in self._missing_numbers
+    def _column(self, cells: Sequence[Any]) -> list[Any]:
+        """Cells of a column as Python objects, None for what stands for a missing value."""
+        types = set(map(type, cells))
+        if types != {float}:
+            cells = [_plain(cell) for cell in cells] if types - {float, str, bool} else cells
+            missing = self._missing
+            cells = [None if type(cell) is str and cell.strip() in missing else cell for cell in cells]
+        if self._missing_numbers:
+            cells = [None if type(cell) is float and cell in self._missing_numbers else cell for cell in cells]
+        return list(cells)
+
+
+def _by_column(row: Sequence[Any]) -> dict[int, Any]:
+    return {column: _plain(value) for column, value in enumerate(row) if value != ""}
 
 
 def _letters(column: int) -> str:
