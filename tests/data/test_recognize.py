@@ -45,7 +45,7 @@ CASES = {
     "lists with semicolons and commas": (["; ".join(some(["a, b", "c", "d"], 1, 3)) for _ in range(N)], "list", ";"),
     "lists in JSON": ([str(some(["a", "b", "c"], 0, 3)).replace("'", '"') for _ in range(N)], "list", "[]"),
     "categories": ([rng.choice(SHOPS) for _ in range(N)], "nominal", ""),
-    "amounts with commas": ([rng.choice(AMOUNTS) for _ in range(N)], "nominal", ""),
+    "amounts with commas": ([rng.choice(AMOUNTS) for _ in range(N)], "ordinal", ""),
     "names, last first": ([f"{one(['Smith', 'Miller'])}, {one(['Ann', 'Bob'])}" for _ in range(N)], "nominal", ""),
     "keys": ([f"K-{j}" for j in range(N)], "nominal", ""),
 }  # fmt: skip

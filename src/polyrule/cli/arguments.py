@@ -359,27 +359,12 @@ def _load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     if not is_prepared(features):
         return _load_with_labels(text, reading, model, features)
     # The texts themselves, as they were when the model was learned: by them the data is recognized.
-    declared = reading if benchmark_name(text) is not None else reading | _kinds_of(features)
+    declared = reading if benchmark_name(text) is not None else reading | {"like": features}
     data = _load_with_labels(text, declared, model, None)
     return replace(data, X=of_columns(data.X, features))
 
 
 _KINDS = ("nominal", "ordinal", "numeric", "date", "words", "lists", "list_separator")
-
-
-def _kinds_of(features: tuple[Feature, ...]) -> dict[str, Any]:
-    """Return options that read the columns of a model as those kinds that they had in training."""
-    from polyrule.data.identifiers import is_left_out
-
-    kinds: dict[str, Any] = {kind: [] for kind in ("nominal", "numeric", "date", "words", "lists")}
-    for feature in features:
-        if feature.derived is None and feature.kind in kinds and not is_left_out(feature):
-            kinds[feature.kind].append(feature.name)
-        elif feature.derived is not None and feature.derived.KEY == "cell":
-            kinds["lists" if getattr(feature.derived, "separator", "") else "words"].append(feature.name)
-    ordered = [f for f in features if f.kind == "ordinal" and f.derived is None]
-    written = tuple(f"{f.name}={','.join(f.categories)}" for f in ordered)
-    return {**kinds, "ordinal": written, "list_separator": None}
 
 
 def _load_with_labels(text: str, reading: dict[str, Any], model: Any, features: tuple[Feature, ...] | None) -> Dataset:

@@ -152,8 +152,8 @@ def format_value(feature: Feature, value: float, digits: int | None = None, thre
     """
     if isnan(value):
         return "missing"
-    if feature.derived is not None and feature.source_kind == "text":
-        return ("has it" if value else "lacks it") if feature.derived.item else "known"
+    if feature.derived is not None and (phrase := feature.derived.phrase_value(value)) is not None:
+        return phrase
     if not feature.has_categories:
         number = value if feature.is_stepped else round_beside(float(value), digits, thresholds)
         return format_on_scale(feature, number)

@@ -18,7 +18,7 @@ from polyrule.dask.counter import again, block_shares
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
-from polyrule.data.recognize import as_categories
+from polyrule.data.recognize import as_categories, recognition_off
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.search.counted.workers import add_up
@@ -161,7 +161,8 @@ def _joined(parts: list[Any]) -> Any:
 
 def _read(label_names: Any, X: Any, y: Any, weights: Any = None) -> Dataset:
     """Read the examples of a partition that count."""
-    table = as_categories(to_table(X))
+    with recognition_off():
+        table = as_categories(to_table(X))
     truth, names = to_labels(y.to_frame() if isinstance(y, pd.Series) else y, label_names)
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64).ravel()

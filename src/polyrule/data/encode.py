@@ -184,10 +184,17 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
 def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
     known = set(table.features)
-    if any(f.derived is not None and f not in known for f in features):
-        sources = _sources_in(table, features)
-        match_names(list(dict.fromkeys(feature.column for feature in table.features)), list(sources), others)
-        return derive(_reencode(table, tuple(sources.values()), "skip", unseen), features)
+    computed = tuple(f for f in features if f.derived is not None and f not in known)
+    if computed:
+        sources = _sources_in(table, computed)
+        columns = list(dict.fromkeys([*sources, *(feature.column for feature in features)]))
+        match_names(list(dict.fromkeys(feature.column for feature in table.features)), columns, others)
+        derived = derive(_reencode(table, tuple(sources.values()), "skip", unseen), computed)
+        direct = tuple(feature for feature in features if feature not in computed)
+        both = _reencode(table, direct, "skip", unseen)
+        both = both.with_columns([derived.column(j) for j in range(len(computed))], computed)
+        place = {feature.name: j for j, feature in enumerate(both.features)}
+        return both.rearranged([place[feature.name] for feature in features], features)
     order = match_names(table.feature_names, [feature.name for feature in features], others)
     changed = {
         target: _reencode_column(table, source, feature, unseen)

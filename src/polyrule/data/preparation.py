@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.derive.columns import derive
-from polyrule.data.derive.dates import DatePart
 from polyrule.data.derive.members import Member, split_members
+from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.spans import DaysBetween
 from polyrule.data.derive.vocabulary import find_items, find_words
 from polyrule.data.derive.words import Cell, Word
@@ -25,6 +25,7 @@ from polyrule.utils.messages import depth_of_caller
 
 _MAX_DATES = 4
 """Days between more columns of dates than these are not offered."""
+_EXTREME_SHARE = 0.05
 
 
 def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str] = ()) -> Table:
@@ -53,7 +54,7 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     for message, names in identifier_messages(told):
         column = "column" if len(names) == 1 else "columns"
         warnings.warn(f"{column} {message}", DataWarning, stacklevel=depth_of_caller())
-    return without_past(expand(with_spans(without_values(table, positions))), keep)
+    return without_past(expand(without_extremes(with_spans(without_values(table, positions)))), keep)
 
 
 def without_past(table: Table, keep: Collection[str] = ()) -> Table:
@@ -77,6 +78,32 @@ def without_past(table: Table, keep: Collection[str] = ()) -> Table:
         return table
     constant = {j: np.where(np.isnan(table.column(j)), np.nan, 0.0) for j in past}
     return table.rearranged(range(len(table.features)), table.features, constant)
+
+
+def without_extremes(table: Table) -> Table:
+    """Return the table with the few smallest and largest numbers of a column with two units made equal.
+
+    Where rows have another unit the number is missing. A threshold beyond nearly all numbers would only test the unit,
+    for which there are better conditions.
+
+    Examples
+    --------
+    >>> from polyrule.data.derive.quantities import quantities
+    >>> both = [one.feature() for one in quantities("x", [("kg", ["kg"]), ("m", ["m"])], ".", "")]
+    >>> numbers = np.column_stack([np.arange(101.0), np.full(101, np.nan)])
+    >>> np.unique(without_extremes(Table.from_array(numbers, both)).column(0))[[0, -1]]
+    array([ 5., 95.])
+    """
+    columns = Counter(f.column for f in table.features if isinstance(f.derived, Quantity))
+    changed = {}
+    for j, feature in enumerate(table.features):
+        if columns[feature.column] > 1 and isinstance(feature.derived, Quantity):
+            numbers = table.column(j)
+            known = np.sort(numbers[~np.isnan(numbers)])
+            if len(known):
+                n_cut = int(_EXTREME_SHARE * len(known))
+                changed[j] = np.clip(numbers, known[n_cut], known[-1 - n_cut])
+    return table.rearranged(range(len(table.features)), table.features, changed) if changed else table
 
 
 def with_spans(table: Table) -> Table:
@@ -109,7 +136,7 @@ def is_prepared(features: Sequence[Feature]) -> bool:
 
 def _is_computed(feature: Feature) -> bool:
     """Return True if a feature is computed when a model is fitted, not when data is read, as parts of dates are."""
-    return feature.derived is not None and not isinstance(feature.derived, DatePart)
+    return feature.derived is not None and not feature.derived.WHEN_READ
 
 
 def of_columns(table: Table, features: Sequence[Feature]) -> Table:

@@ -52,6 +52,7 @@ def read(
     tags: str | int | None = None,
     tag_separator: str | None = None,
     features: Sequence[Feature] | None = None,
+    like: Sequence[Feature] | None = None,
     words: Any = (),
     lists: Any = (),
     list_separator: str | None = None,
@@ -99,6 +100,9 @@ def read(
     features : sequence of Feature, optional
         The features of a model: the columns are picked by name and encoded against them, other columns are skipped, and
         a category the model does not know becomes a missing value.
+    like : sequence of Feature, optional
+        The features of a model: its columns are read as what they were in training, and no column is skipped, so that
+        the data can be compared with the model.
     delimiter, header, missing, decimal, thousands, dates
         How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
     sheet : str, optional
@@ -143,7 +147,7 @@ def read(
         labels = None
     roles = Roles(
         *(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features),
-        *(words, lists, list_separator),
+        *(words, lists, list_separator, like),
     )
     delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates, sheet)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
@@ -314,7 +318,7 @@ def _with_dates(data: Dataset, roles: Roles, declared: Collection[str] = ()) -> 
     if roles.features is not None:
         X = derive(data.X, tuple(roles.features))
     else:
-        X = add_derived(recognize(data.X, declared))
+        X = add_derived(recognize(data.X, declared, roles.quantities))
     return data if X is data.X else replace(data, X=X)
 
 

@@ -1,17 +1,27 @@
-"""Which columns of text are running text or lists, by their cells."""
+"""Which columns of text are running text, lists, numbers with units or ordered categories, by their cells."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polyrule.data.columns import listing, recode
+from polyrule.data.derive.columns import derive
 from polyrule.data.derive.members import JSON_LISTS, LISTED, split_members
+from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.words import split_words
+from polyrule.data.orders import find_order
 from polyrule.data.table import TEXTUAL, Feature, Table
-from polyrule.utils.arrays import Ints
+from polyrule.data.written_numbers import find_quantities
+from polyrule.errors import DataWarning
+from polyrule.utils.arrays import Floats, Ints
+from polyrule.utils.messages import argument, depth_of_caller
 
 MIN_ROWS = 20
 """A column with fewer known cells stays one of categories."""
@@ -25,8 +35,26 @@ _MIN_DISTINCT_SHARE = 0.05
 _MIN_LIST_SHARE = 0.02
 
 
-def recognize(table: Table, declared: Collection[str] = ()) -> Table:
-    """Return the table with columns of text and of lists as such, except for `declared` categories.
+_IS_OFF: ContextVar[bool] = ContextVar("_IS_OFF", default=False)
+
+
+@contextmanager
+def recognition_off() -> Iterator[None]:
+    """Read columns of text as categories in a block: one part of the rows does not show what all of them are."""
+    token = _IS_OFF.set(True)
+    try:
+        yield
+    finally:
+        _IS_OFF.reset(token)
+
+
+def recognize(
+    table: Table, declared: Collection[str] = (), known: Mapping[str, Sequence[Feature]] | None = None
+) -> Table:
+    """Return the table with columns of text as what their cells are, except for `declared` categories.
+
+    Texts and lists become such columns, numbers with units become numbers, and ordered categories become ordinal. The
+    features of columns of numbers with units may be `known`.
 
     Examples
     --------
@@ -34,18 +62,63 @@ def recognize(table: Table, declared: Collection[str] = ()) -> Table:
     >>> table = Table.from_array(np.arange(60.0)[:, None] % 5, [Feature("where", "nominal", cells)])
     >>> recognize(table).features[0].kind, recognize(table).features[0].separator
     ('list', ',')
+    >>> sizes = Feature("size", "nominal", ("12 kg", "3 kg", "5 kg"))
+    >>> recognize(Table.from_array([[0.0], [1.0], [2.0]], [sizes])).features
+    (Feature(name='size (kg)', kind='numeric', categories=()),)
     """
-    features = list(table.features)
-    if table.is_sparse:
+    if table.is_sparse or _IS_OFF.get():
         return table
-    for j, feature in enumerate(features):
+    names = set(table.feature_names)
+    features: list[Feature] = []
+    changed: dict[str, Floats] = {}
+    for j, feature in enumerate(table.features):
         if feature.kind == "list" and feature.separator == LISTED:
-            features[j] = replace(feature, separator=_separator_of(feature.categories))
-        if feature.is_nominal and feature.derived is None and feature.name not in declared:
-            column = table.column(j)
-            counts = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=len(feature.categories))
-            features[j] = recognized(feature, counts)
-    return table if tuple(features) == table.features else replace(table, features=tuple(features))
+            features.append(replace(feature, separator=_separator_of(feature.categories)))
+            continue
+        if known and feature.name in known:
+            features += known[feature.name]
+            continue
+        if not feature.is_nominal or feature.derived is not None or feature.name in declared:
+            features.append(feature)
+            continue
+        column = table.column(j)
+        counts = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=len(feature.categories))
+        quantities = find_quantities(feature.name, feature.categories, counts.tolist())
+        numbers = [quantity.feature() for quantity in quantities]
+        if numbers and not any(one.name in names - {feature.name} for one in numbers):
+            features += numbers
+            _warn_about_words(feature, quantities)
+        elif order := find_order([text for text, count in zip(feature.categories, counts, strict=True) if count]):
+            features.append(Feature(feature.name, "ordinal", order))
+            changed[feature.name] = recode(column, feature, features[-1])
+        else:
+            features.append(recognized(feature, counts))
+    return _with_features(table, tuple(features), changed)
+
+
+def _warn_about_words(feature: Feature, quantities: Sequence[Quantity]) -> None:
+    """Warn of cells that are no numbers among many that are."""
+    known = np.array([~np.isnan(quantity.values(feature.categories)) for quantity in quantities]).any(axis=0)
+    if not known.all():
+        words = [text for text, is_known in zip(feature.categories, known, strict=True) if not is_known]
+        warnings.warn(
+            f"column {feature.name!r} is read as numbers, and {listing(words)} as missing; "
+            f"{argument('nominal', feature.name)} reads all as categories",
+            DataWarning,
+            stacklevel=depth_of_caller(),
+        )
+
+
+def _with_features(table: Table, features: tuple[Feature, ...], changed: dict[str, Floats]) -> Table:
+    """Return the table with other features of the same columns, in order; `changed` has new values by column."""
+    if features == table.features:
+        return table
+    derived = derive(table, tuple(f for f in features if f.derived is not None and f not in table.features))
+    columns = {feature.name: derived.column(j) for j, feature in enumerate(derived.features)}
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    columns |= changed
+    new = {j: columns[feature.name] for j, feature in enumerate(features) if feature.name in columns}
+    return table.rearranged([place[feature.column] for feature in features], features, new)
 
 
 def as_categories(table: Table) -> Table:

@@ -14,9 +14,12 @@ from polyrule.data.assemble import Layout
 from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.derive.columns import source_features
 from polyrule.data.derive.members import LISTED
+from polyrule.data.derive.quantities import Quantity
+from polyrule.data.derive.words import Cell
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
+from polyrule.data.identifiers import is_left_out
 from polyrule.data.labelspec import (
     Specs,
     choose_columns,
@@ -28,7 +31,7 @@ from polyrule.data.labelspec import (
 )
 from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
-from polyrule.data.table import TEXTUAL, Feature, as_features
+from polyrule.data.table import TEXTUAL, Feature, FeatureKind, as_features
 from polyrule.data.tags import TagCollector, find_separator
 from polyrule.errors import DataError, OptionError
 from polyrule.utils.messages import argument, did_you_mean
@@ -66,10 +69,21 @@ class Roles:
     words: Any = ()
     lists: Any = ()
     list_separator: str | None = None
+    like: Sequence[Feature] | None = None
 
     def __post_init__(self) -> None:
-        if self.features is not None:
-            object.__setattr__(self, "features", as_features(self.features))
+        for name in ("features", "like"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_features(getattr(self, name)))
+
+    @property
+    def quantities(self) -> dict[str, tuple[Feature, ...]]:
+        """Features of numbers with units in `like`, by column."""
+        by_column: dict[str, tuple[Feature, ...]] = {}
+        for feature in self.like or ():
+            if isinstance(feature.derived, Quantity):
+                by_column[feature.column] = (*by_column.get(feature.column, ()), feature)
+        return by_column
 
 
 def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
@@ -241,8 +255,11 @@ def _encoders(
                 raise OptionError(f"column {names[j]!r} cannot be {kinds[j]} and {kind} at once")
     if roles.list_separator == "":
         raise OptionError(parameter="list_separator", value="", allowed="at least one character")
+    alike = _encoders_like(reader, roles.like or (), {names[j]: j for j in free if j not in kinds})
     return {
-        j: Encoder(names[j], "ordinal", ordinal[j])
+        j: alike[j]
+        if j in alike
+        else Encoder(names[j], "ordinal", ordinal[j])
         if j in ordinal
         else Encoder(names[j], "text")
         if j in words
@@ -251,6 +268,26 @@ def _encoders(
         else _encoder(reader, reader.columns[j], j in nominal, j in numeric, j in date)
         for j in free
     }
+
+
+def _encoders_like(reader: Reader, features: Sequence[Feature], free: Mapping[str, int]) -> dict[int, Encoder]:
+    """Return encoders that read columns as what they were when a model was fitted, as far as it used them."""
+    encoders = {}
+    for feature in features:
+        j = free.get(feature.column)
+        if j is None or is_left_out(feature):
+            continue
+        if isinstance(feature.derived, Cell):
+            kind: FeatureKind = "list" if feature.derived.separator else "text"
+            encoders[j] = Encoder(feature.column, kind, separator=feature.derived.separator)
+        elif isinstance(feature.derived, Quantity):
+            encoders[j] = Encoder(feature.column, "nominal", declared=True)
+        elif feature.derived is None and feature.kind == "ordinal":
+            encoders[j] = Encoder(feature.name, "ordinal", feature.categories)
+        elif feature.derived is None:
+            is_kind = {kind: feature.kind == kind for kind in ("nominal", "numeric", "date")}
+            encoders[j] = _encoder(reader, reader.columns[j], **is_kind)
+    return encoders
 
 
 def _ordinal(given: Any, names: list[str]) -> dict[int, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from polyrule.data.labels import to_labels
 from polyrule.data.labelspec import choose_columns, is_auto
 from polyrule.data.preparation import expand
 from polyrule.data.reading import read_chunks
-from polyrule.data.recognize import as_categories
+from polyrule.data.recognize import as_categories, recognition_off
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
@@ -157,7 +157,8 @@ def _slices(data: Dataset) -> Iterator[Dataset]:
 
 def _dataset(X: Any, y: Any, weights: Any, features: Sequence[Feature] | None) -> Dataset:
     truth, names = to_labels(y)
-    table = as_categories(to_table(X)) if features is None else to_table(X, features)
+    with recognition_off():
+        table = as_categories(to_table(X)) if features is None else to_table(X, features)
     return Dataset(table, truth, names, "data", None, weights)
 
 

@@ -17,6 +17,7 @@ from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.derive.dates import DATE_PARTS, DatePart, date_features
 from polyrule.data.derive.members import Member
+from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.registry import DERIVATIONS, derivation_of
 from polyrule.data.derive.spans import DaysBetween
 from polyrule.data.derive.words import Cell, Word
@@ -27,6 +28,9 @@ from polyrule.errors import DataError, ModelError
 TEXTS = ["2021-03-05", "1900-02-28", None, "2000-12-31", "0001-01-01", "9999-12-31"]
 PLOTS = ["A ZOMBIE, undead", "zombies", None, "", "it's über-zombie\u2019s ÜBER", "re\tzombie|x", "5 % _zombie_ <b>"]
 LISTS = ["b, a (x, y) ,c", "b", None, "", "a (x, y)", "ab,b c, B", "it's, a"]
+SIZES = ["90 min", "2 Seasons", "1 season", " 7.5 MIN ", None, "", "-3 min", "min", "12", "1 h 30 min", "1,000 min"]
+PRICES = ["$1,234.50", "$5", "-$2", "$ 3", "12 €", "7", None, "0.5", "+$1,000,000", "free"]
+COMMAS = ["1.234,5", "3,25", "12", None, "x"]
 JSON_CELLS = ['["a", "say \\"hi\\""]', "[]", None]
 EXAMPLES = [
     *((DatePart("on day", part), TEXTS, [np.nan if t is None else day_of(t) for t in TEXTS]) for part in DATE_PARTS),
@@ -34,6 +38,14 @@ EXAMPLES = [
     *((Word("on day", word), PLOTS, PLOTS) for word in ("zombie", "s", "5", "über")),
     *((Member("on day", member), LISTS, LISTS) for member in ("b", "a (x, y)", "it's", "zzz")),
     (Member("on day", "b;c", "|"), ["a|b;c", "b;c |a", "b", None], ["a|b;c", "b;c |a", "b", None]),
+    *((Quantity("on day", units, units[-1]), SIZES, SIZES) for units in (("min",), ("season", "seasons"))),
+    (Quantity("on day", ("$", ""), "$", ".", ","), PRICES, PRICES),
+    (Quantity("on day", ("",), "", ",", "."), COMMAS, COMMAS),
+    (
+        Quantity("on day", ("",), "", ",", " "),
+        ["1 234,5", "1\u202f000", "3", None],
+        ["1 234,5", "1\u202f000", "3", None],
+    ),
     (Member("on day", 'say "hi"', "[]"), JSON_CELLS, JSON_CELLS),
 ]
 EACH = pytest.mark.parametrize(("derivation", "cells", "source"), EXAMPLES)

@@ -9,7 +9,7 @@ from fuzz.seeds import workbook
 import polyrule
 from polyrule.data import Feature, read, read_chunks
 from polyrule.data.reading import sheet_names
-from polyrule.errors import DataError, LimitError, OptionError
+from polyrule.errors import DataError, DataWarning, LimitError, OptionError
 
 NAN = float("nan")
 NAMESPACES = (
@@ -126,11 +126,13 @@ def test_dates_written_as_text():
         look(raw)
 
 
-def test_text_below_numbers_makes_categories_as_in_csv():
+def test_text_below_numbers_and_dates_is_as_in_csv():
     rows = [["size", "on"], *([number, "2021-03-05"] for number in range(1200)), ["large", "soon"]]
-    data = look(workbook(sheet(*rows)))
-    assert [feature.kind for feature in data.features] == ["nominal", "nominal"]
-    assert len(data.features[0].categories) == 1201
+    with pytest.warns(DataWarning, match="column 'size' is read as numbers, and 'large' as missing"):
+        data = look(workbook(sheet(*rows)))
+    assert [feature.kind for feature in data.features] == ["numeric", "nominal"]
+    assert np.isnan(data.X.column(0)[-1])
+    assert data.X.column(0)[1199] == 1199
 
 
 def test_chunks_streams_and_compressed_workbooks_are_the_same(tmp_path):

@@ -49,6 +49,8 @@ class Derivation:
     """Functions that `code` calls, as source code by language; an export contains them once."""
     CHANGES_SOURCE: ClassVar[bool] = False
     """True if a counterfactual must change the source and all that is derived from it at once, as a date."""
+    WHEN_READ: ClassVar[bool] = False
+    """True if data has the feature as soon as it is read, as parts of dates; else it is computed in `fit`."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -91,6 +93,12 @@ class Derivation:
     def item(self) -> str:
         """The word or member that a 0/1 feature stands for, so that rules print ``column has item``; else empty."""
         return ""
+
+    def phrase_value(self, value: float) -> str | None:
+        """Return how people write a value that is not missing, None if as that of any feature of its kind."""
+        if self.item:
+            return "has it" if value else "lacks it"
+        return None
 
     def last_source(self, threshold: float) -> float | None:
         """Return the last value of the source whose derived value is at most `threshold`.

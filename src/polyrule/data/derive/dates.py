@@ -86,6 +86,7 @@ class DatePart(Derivation):
     SOURCE: ClassVar[str] = "date"
     HELPERS: ClassVar[Mapping[str, str]] = {"python": _PYTHON, "javascript": _JAVASCRIPT}
     CHANGES_SOURCE: ClassVar[bool] = True
+    WHEN_READ: ClassVar[bool] = True
 
     def feature(self) -> Feature:
         """Return the feature ``column part``, or the date itself."""

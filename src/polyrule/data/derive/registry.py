@@ -5,11 +5,12 @@ from __future__ import annotations
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.dates import DatePart
 from polyrule.data.derive.members import Member
+from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.spans import DaysBetween
 from polyrule.data.derive.words import Cell, Word
 from polyrule.data.table import Feature
 
-DERIVATIONS: tuple[type[Derivation], ...] = (DatePart, DaysBetween, Cell, Word, Member)
+DERIVATIONS: tuple[type[Derivation], ...] = (DatePart, DaysBetween, Cell, Word, Member, Quantity)
 """Each has a different `KEY`."""
 
 

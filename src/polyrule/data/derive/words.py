@@ -87,6 +87,10 @@ class Cell(Derivation):
         """Return 0 for each text and NaN for None."""
         return np.array([np.nan if text is None else 0.0 for text in sources[0]])
 
+    def phrase_value(self, value: float) -> str | None:
+        """Return that the cell is known, of which nothing else is."""
+        return "known"
+
     def to_json(self) -> str:
         """Return the separator."""
         return self.separator
