@@ -27,7 +27,7 @@ from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.formats.xlsx import Workbook, XlsxReader
 from polyrule.data.labelspec import is_auto
 from polyrule.data.recognize import recognize
-from polyrule.data.roles import Roles, make_layout
+from polyrule.data.roles import Roles, make_layout, unread
 from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import TEXTUAL, Feature
@@ -195,8 +195,11 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
 
 def _refuse_lists(opened: _Opened) -> None:
     """Refuse lists that are no text, and columns declared as words or lists: their items are chosen from all rows."""
-    encoders = opened.layout().encoders.values()
-    if names := [encoder.name for encoder in encoders if encoder.kind in TEXTUAL]:
+    encoders, columns = opened.layout().encoders, opened.reader.columns
+    for j, encoder in encoders.items():
+        if encoder.kind == "nominal" and columns[j].remark and not encoder.declared:
+            raise unread(opened.reader, columns[j])
+    if names := [encoder.name for encoder in encoders.values() if encoder.kind in TEXTUAL]:
         raise DataError(
             f"{opened.reader.name}: column {names[0]!r} holds texts or lists, whose items are chosen from "
             f"all rows; drop it ({argument('drop')}) or declare it nominal ({argument('nominal')})"

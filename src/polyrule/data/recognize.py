@@ -98,9 +98,9 @@ def recognize(
 
 def _warn_about_words(feature: Feature, quantities: Sequence[Quantity]) -> None:
     """Warn of cells that are no numbers among many that are."""
-    known = np.array([~np.isnan(quantity.values(feature.categories)) for quantity in quantities]).any(axis=0)
-    if not known.all():
-        words = [text for text, is_known in zip(feature.categories, known, strict=True) if not is_known]
+    missing = np.logical_and.reduce([np.isnan(quantity.values(feature.categories)) for quantity in quantities])
+    if missing.any():
+        words = [feature.categories[code] for code in np.flatnonzero(missing).tolist()]
         warnings.warn(
             f"column {feature.name!r} is read as numbers, and {listing(words)} as missing; "
             f"{argument('nominal', feature.name)} reads all as categories",

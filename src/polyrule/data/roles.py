@@ -317,15 +317,20 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date:
     if column.kind in ("date", "auto-date"):
         return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
     if column.kind == "mixed":
-        raise DataError(
-            f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it "
-            f"({argument('drop')}) or declare it nominal ({argument('nominal')})"
-        )
+        raise unread(reader, column)
     what = "free text" if column.kind == "string" else f"{column.kind} values"
     raise DataError(
         f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it "
         f"({argument('drop')}), make it the row identifier ({argument('identifier')}) or declare it nominal "
         f"({argument('nominal')})"
+    )
+
+
+def unread(reader: Reader, column: Column) -> DataError:
+    """Return the error for a column of which the user must say how to read it."""
+    return DataError(
+        f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it "
+        f"({argument('drop')}) or declare it nominal ({argument('nominal')})"
     )
 
 

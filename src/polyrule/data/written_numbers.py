@@ -62,14 +62,15 @@ def find_quantities(column: str, cells: Sequence[str], counts: Sequence[int]) ->
     numbers = {token[3] for token, _ in tokens}
     if n_words > (1 - _MIN_SHARE) * (n_words + sum(count for _, count in tokens)):
         return []
-    if len(numbers) < (_MIN_NUMBERS_AMONG_WORDS if words else _MIN_NUMBERS):
-        return []
     units = _units([(_unit_parts(token), count) for token, count in tokens])
     style = _style([token[3] for token, _ in tokens])
     if units is None or style is None or any(map(_is_code, numbers)):
         return []
-    if units == [("", [""])] and style == (".", "") and not words:
+    has_unit = units != [("", [""])]
+    if not has_unit and style == (".", "") and not words:
         return []  # digits in a column of text were meant as such
+    if len(numbers) < (_MIN_NUMBERS_AMONG_WORDS if words else _MIN_NUMBERS if has_unit else 1):
+        return []
     return quantities(column, units, *style)
 
 

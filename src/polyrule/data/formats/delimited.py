@@ -23,6 +23,7 @@ from polyrule.data.formats.encoders import Place
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
+from polyrule.data.written_numbers import find_quantities
 from polyrule.errors import DataError, OptionError
 from polyrule.utils.budget import MOST_COLUMNS
 from polyrule.utils.messages import argument
@@ -260,7 +261,9 @@ class DelimitedReader:
             return Column(name, "auto")
         other = other_style(sample, style)
         if other is not None:
-            return Column(name, "mixed", remark=other[0], advice=other[1])
+            cells = [cell for cell in sample if cell is not None]
+            is_read = style.is_plain and find_quantities(name, cells, [1] * len(cells))
+            return Column(name, "nominal" if is_read else "mixed", remark=other[0], advice=other[1])
         return column_of_text(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
 
 
