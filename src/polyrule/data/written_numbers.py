@@ -130,8 +130,7 @@ def _style(numbers: Iterable[str]) -> tuple[str, str] | None:
     grouped = [s for s in fitting if s[1] and all(_has_group(number, s[1]) for number in odd)]
     if grouped and not any(number.isdigit() and len(number) > 3 for number in numbers):
         return grouped[0]
-    mixed = [s for s in fitting if not (s[1] == "" and all(_has_group(number, s[0]) for number in odd))]
-    return mixed[0] if mixed and not grouped else None
+    return None if grouped else fitting[0]
 
 
 def _fits(number: str, style: tuple[str, str]) -> bool:

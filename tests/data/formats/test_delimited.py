@@ -65,7 +65,8 @@ def test_a_number_may_stand_for_a_missing_value(missing):
 def test_decimal_commas_are_not_mistaken_for_categories():
     text = "a;b\n1,5;x\n2,5;y\n"
     with pytest.raises(DataError, match=r"holds numbers with a decimal comma such as '1,5'; pass decimal=','"):
-        table(text)
+        list(read_chunks(io.BytesIO(text.encode()), labels=None))
+    assert table(text).X.values[:, 0].tolist() == [1.5, 2.5]
     assert table(text, decimal=",").X.values[:, 0].tolist() == [1.5, 2.5]
     assert table(text, nominal="a").features[0].categories == ("1,5", "2,5")
 
@@ -108,11 +109,9 @@ def test_no_advice_that_changes_numbers(cells, told):
     with pytest.raises(DataError) as caught:
         list(read_chunks(io.BytesIO(text.encode()), labels=None, delimiter="|"))
     assert f"; {told}, drop it" in str(caught.value)
-    try:
-        numbers = table(text, delimiter="|").X.values[:, 0].tolist()
-    except DataError as error:
-        assert str(error) == str(caught.value)
-        numbers = None
+    if told == "write them in one way":
+        with pytest.raises(DataError, match="; write them in one way, drop it"):
+            table(text, delimiter="|")
     advice = dict(re.findall(r"(decimal|thousands)=[\"'](.)[\"']", told))
     if advice:
         point, group = advice.get("decimal", "."), advice.get("thousands", "")
@@ -120,11 +119,10 @@ def test_no_advice_that_changes_numbers(cells, told):
             cells = [cell.replace(blank, " ") for cell in cells]
         wanted = [float((cell.replace(group, "") if group else cell).replace(point, ".")) for cell in cells]
         assert table(text, delimiter="|", **advice).X.values[:, 0].tolist() == wanted
-        assert numbers in (None, wanted)
+        assert table(text, delimiter="|").X.values[:, 0].tolist() == wanted
         assert advice != {"decimal": ","} or any(
             not re.search(r"^[1-9]\d{0,2}(,\d{3})+$", c) for c in cells if "," in c
         )
-    assert (numbers is None) == (not advice or cells == ["0,125", "1,250"])
 
 
 @pytest.mark.parametrize("text", ["Smith, John", "1.2.3", "31.12.2021", "10.0.0.1", "A 7,750", "7,75,0", "12 34"])
