@@ -33,15 +33,15 @@ TEST_CASE("value decides, then true positives; the first found keeps a tie") {
 TEST_CASE("candidates that do not beat each other come in the canonical order of their conditions") {
   CHECK(better(scored(1, 2, 2, 3), scored(1, 2, 2, 4)));
   CHECK_FALSE(better(scored(1, 2, 2, 4), scored(1, 2, 2, 3)));
-  Condition below, above, label, lowest;
+  Condition below, above, label, below_all;
   above.test = Test::above;
   label.test = Test::label;
-  lowest.test = Test::above;
-  lowest.lowest = true;
-  lowest.edge = 5;
+  below_all.test = Test::above;
+  below_all.below_all = true;
+  below_all.edge = 5;
   CHECK(comes_before(below, above));
   CHECK(comes_before(above, label));
-  CHECK(comes_before(lowest, below));  // a threshold below every value comes before all others
+  CHECK(comes_before(below_all, below));  // a threshold below every value comes before all others
   CHECK_FALSE(comes_before(below, below));
 }
 

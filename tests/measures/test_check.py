@@ -24,7 +24,7 @@ def test_a_function_is_checked_by_worlds():
     report = measures.check(gain, budget=300)
     entry = report.entry("micro", "head")
     assert (entry.status, entry.properties.fact) == ("open", "no counterexample")
-    assert "open, perhaps anti-monotone: no counterexample in 300 small worlds, among them all with" in str(entry)
+    assert "open, perhaps anti-monotone: no counterexample in 300 small problems, among them all with" in str(entry)
     assert report.entry("label", "head").properties.fact == "C"
     assert report.measure.name == "gain"
     assert report.records()[0]["fact"] is None

@@ -334,4 +334,4 @@ def test_labels_that_tie_are_looked_for(negative):
 def test_more_worlds_are_looked_at_before_perhaps_decomposable_is_said():
     """In an example that is covered recall is 1, so this is precision, which is decomposable where nothing is set."""
     entry = measures.check(PRODUCT, budget=60).entry("example", "head")
-    assert str(entry).startswith("example head  open, perhaps decomposable: no counterexample in 300 small worlds")
+    assert str(entry).startswith("example head  open, perhaps decomposable: no counterexample in 300 small problems")

@@ -182,5 +182,5 @@ def test_mistakes_are_told() -> None:
     for most in (0, True, 2.5):
         with pytest.raises(OptionError, match="max_samples must be None or a whole number"):
             RuleListClassifier(max_samples=most).fit(table, truth)
-    with pytest.raises(OptionError, match="give a number of folds, or max_samples=None"):
+    with pytest.raises(OptionError, match="pass a number of folds, or max_samples=None"):
         RuleEnsembleClassifier(max_samples=60, cv=[([0, 1, 2], [3, 4])]).fit(table, truth)

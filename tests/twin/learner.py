@@ -24,8 +24,8 @@ def rule_list(
     remaining: float = 0.1,
     stop_threshold: float | None = 0.01,
     keep_covered: bool = True,
-) -> tuple[Rules, list[list[int]]]:
-    """Rules as (head with counts, body, stop, value, coverage), and what nobody set."""
+) -> Rules:
+    """Return rules as (head with counts, body, stop, value, coverage)."""
     engine = TwinEngine(table, truth, weights, objective, options)
     rules: Rules = []
     while Fraction(engine.remaining) > Fraction(str(remaining)) * sum(weights) and engine.has_unset:
@@ -34,7 +34,7 @@ def rule_list(
             break
         outcome = engine.commit(found, stop_threshold, keep_covered)
         rules.append((found.head, found.body, outcome.stopped, found.value, outcome.covered))
-    return rules, engine.leftover()
+    return rules
 
 
 def binary_relevance(

@@ -9,7 +9,7 @@ import pytest
 from tests.campaign.comparing import compare
 from tests.campaign.worlds import World, draw
 from tests.twin.learner import binary_relevance, rule_list
-from tests.twin.predicting import predict
+from tests.twin.predicting import predict, unset_weight
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.measures import Objective
@@ -33,7 +33,11 @@ def small_world(seed: int) -> World:
 
 
 def predictions_by_hand(world: World, model: Any) -> list[list[int]]:
-    return [predict(model, row) for row in np.array(world.X, dtype=float).reshape(len(world.X), -1)]
+    return [predict(model, row) for row in rows_of(world)]
+
+
+def rows_of(world: World) -> np.ndarray:
+    return np.array(world.X, dtype=float).reshape(len(world.X), -1)
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
@@ -53,11 +57,12 @@ def test_separate_and_conquer(kernels: str | None, heads: str) -> None:
         negative = bool(rng.random() < 0.8)
         objective = Objective(measure, negative=negative, max_head_size=1 if heads == "single" else None)
         truth = np.array(world.Y)
-        expected, left = rule_list(world.table(), truth, weights, objective, GrowOptions(), heads, **ends)
+        expected = rule_list(world.table(), truth, weights, objective, GrowOptions(), heads, **ends)
         model = RuleListClassifier.paper(measure, heads=heads, negative=negative, kernels=kernels, **ends)
         found = model.fit(world.table(), truth, weights).rules_
         assert plain(found) == expected, seed
-        assert [list(pair) for pair in found.default_counts] == left, seed
+        unset = unset_weight(found, rows_of(world), truth, weights)
+        assert [list(pair) for pair in found.default_counts] == unset, seed
         assert found.predict(world.table()).tolist() == predictions_by_hand(world, found), seed
         compared += len(found)
     assert compared > 60

@@ -437,7 +437,9 @@ def test_options_of_any_number_type_come_back_as_numbers():
     assert (options["max_head_size"], options["forbid"], options["simplicity"]) == (2, ["hue"], 2.0)
 
 
-@pytest.mark.parametrize("learner", [RuleListClassifier(), RuleListClassifier.paper(), RuleEnsembleClassifier(cv=2)])
+@pytest.mark.parametrize(
+    "learner", [RuleListClassifier(), RuleListClassifier.paper(keep_columns=()), RuleEnsembleClassifier(cv=2)]
+)
 def test_columns_that_learning_leaves_out_are_left_out_again(learner):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"patient_id": np.arange(80) + 100, "x": rng.normal(size=80).round(2)})

@@ -67,7 +67,7 @@ def check(expression: str, budget: int, prove: bool, seconds: float, negative: b
     r"""Is a measure decomposable or anti-monotone, for each averaging and scope?
 
     EXPRESSION is the name of a measure or an expression of tp, fp, tn and fn. Each answer is proved by a named fact or
-    a lemma, refuted by the smallest counterexample found, or open: no counterexample among so many small worlds. The
+    a lemma, refuted by the smallest counterexample found, or open: no counterexample among these small problems. The
     learner picks an exact search accordingly. Expressions are parsed, never run as code.
 
     \b

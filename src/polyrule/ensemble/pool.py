@@ -86,7 +86,7 @@ def drawn(hashes: Words, weights: Floats, share: float, seed: int, number: int) 
     --------
     >>> hashes = np.array([5, 9, 5, 7], dtype=np.uint64)
     >>> draws = [drawn(hashes, np.ones(4), 0.5, 0, number) for number in range(9)]
-    >>> all(draw[0] == draw[2] for draw in draws), min(draw.sum() for draw in draws) > 0
+    >>> all(draw[0] == draw[2] for draw in draws), min(int(draw.sum()) for draw in draws) > 0
     (True, True)
     """
     offset = np.uint64(((seed + 1) * 0x2545F4914F6CDD1D + (number + 1) * _SPREAD) % 2**64)

@@ -138,7 +138,7 @@ def _message(name: str, objective: Objective, properties: Properties, negative: 
             return (
                 f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in "
                 f"{n_problems} "
-                "small worlds, but no proof either; use search='auto'"
+                "small problems, but no proof either; use search='auto'"
             )
     return f"search={name!r} could miss the best head: {objective} is not {claim}; {witness}; use search='auto'"
 

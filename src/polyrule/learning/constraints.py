@@ -177,6 +177,7 @@ class Steps:
 
     Examples
     --------
+    >>> from polyrule.conditions import NominalCondition
     >>> table = Table.from_array([[1.0], [2.0], [4.0]])
     >>> steps = Steps(table, Constraints.read(table, ["y"], None, None, {"x0": "up"}))
     >>> steps.table.values[:, 1:].T

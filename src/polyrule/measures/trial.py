@@ -69,7 +69,7 @@ def extent(case: Case, budget: int) -> str:
         among = f"all with up to 3 labels and {examples} examples" if examples else ""
     elif case.nothing_set and budget >= 4000:
         among = f"all with {' or '.join(f'{n} labels and {m} examples' for n, m in COMPLETE[-2:])}"
-    return f"{budget} small worlds" + (f", among them {among}" if among else "")
+    return f"{budget} small problems" + (f", among them {among}" if among else "")
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ class Rule:
     --------
     A rule knows no names; printed alone, it calls labels y0, y1, … and features x0, x1, …
 
+    >>> from polyrule.model import NumericCondition
     >>> Rule((Literal(0, 1, 65, 0), Literal(2, 0, 60, 5)), (NumericCondition(3, ">", 5.5),), stop=True)
     <Rule y0, ¬y2 <- x3 > 5.5   (TP 125, FP 5) [stop]>
     """

@@ -44,7 +44,7 @@ def label_edges(rules: Iterable[Rule], most: int | None = None) -> list[Edge]:
 
     Examples
     --------
-    >>> from polyrule.model import Literal, NumericCondition
+    >>> from polyrule.model import LabelCondition, Literal, NumericCondition
     >>> rules = [Rule((Literal(0, 1), Literal(2, 1)), (NumericCondition(0, ">", 1.0),)),
     ...          Rule((Literal(1, 0),), (LabelCondition(0, 1),))]
     >>> [(e.kind, e.source, e.target, e.conditional) for e in label_edges(rules)]

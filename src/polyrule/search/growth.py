@@ -210,6 +210,7 @@ def without_tested(literals: Bools, body: Body) -> Bools:
 
     Examples
     --------
+    >>> from polyrule.conditions import LabelCondition
     >>> without_tested(np.ones((2, 2), dtype=bool), (LabelCondition(0, 1),)).tolist()
     [[False, False], [True, True]]
     """

@@ -196,7 +196,7 @@ def _naming(file: str) -> Iterator[None]:
         yield
     except (DataError, OptionError) as error:
         if file not in str(error):
-            error.args = (f"{file}: {error}",)
+            error.source = file
         raise
 
 
