@@ -70,7 +70,8 @@ def test_findings_are_about_what_a_person_wrote_and_has_not_said_yet(tmp_path):
     for name in ("logs.jsonl", "logs.xlsx", "logs.csv"):
         found = session.take(Origin.of_file(tmp_path / name))["findings"]
         assert found == [
-            "column 'time' holds times of day, which are not used: rules see the day, year, month and weekday"
+            "column 'time' holds times of day, which are not used: rules see the month and weekday, "
+            "and days between dates"
         ]
     session.prepare({"labels": ["sick"]})
     assert any("'id' has a distinct value in most rows" in text for text in session.state()["findings"])
@@ -567,9 +568,9 @@ def test_a_table_with_odd_columns_can_be_looked_at(tmp_path):
     seen = session.take(Origin.of_file(tmp_path / "t.jsonl"))
     assert {column["name"]: column["looks"] for column in seen["columns"]} == {
         "on": "",
-        "n": "identifier",
+        "n": "",
         "t": "tags",
-        "o": "tags",
+        "o": "text",
     }
     session.prepare({"tags": "t", "drop": ["o"], "identifier": "n", "date": ["on"], "dates": "day/month/year"})
     assert session.bench.label_names == ("a",)

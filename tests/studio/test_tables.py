@@ -129,7 +129,7 @@ def test_a_table_becomes_a_report_a_script_and_predictions_within_ten_clicks(vis
     predict.get_by_text(f"{fresh}: 40 examples").wait_for()
     predictions = person.save(predict.get_by_role("link", name="Download with reasons")).read_text(encoding="utf-8")
     assert person.clicks <= MAX_CLICKS
-    model = empty.session.project.model
+    model = empty.session.finished()
     assert '"history"' in report
     rows = list(csv.DictReader(io.StringIO(predictions)))
     assert len(rows) == 40

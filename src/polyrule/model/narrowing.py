@@ -59,16 +59,46 @@ def without_unused_items(model: Any) -> Any:
     return _with_features(model, [j for j, is_item in enumerate(items) if j in used or not is_item])
 
 
+def over_features(model: Any, features: Sequence[Feature]) -> Any:
+    """Return a model over other features, among which those that its rules test are found by their names.
+
+    Examples
+    --------
+    >>> from polyrule.data.derive.words import Word
+    >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
+    >>> love, zombie = (Word("plot", word).feature() for word in ("love", "zombie"))
+    >>> model = RuleList((Rule((Literal(0, 1),), (NumericCondition(0, ">", 0.5),)),), (zombie,), ("scary",))
+    >>> print(over_features(model, (love, zombie)).rules[0].body)
+    (NumericCondition(feature=1, op='>', threshold=0.5),)
+    """
+    if model.features == tuple(features):
+        return model
+    position = {feature.name: j for j, feature in enumerate(features)}
+    used = used_features(model.rules)
+    for j in used:
+        feature = model.features[j]
+        if feature.name not in position:
+            raise ModelError(f"a rule tests {feature.name!r}, which is not among the features")
+        other = features[position[feature.name]]
+        if (other.kind, other.categories) != (feature.kind, feature.categories):
+            raise ModelError(f"feature {feature.name!r} has another kind or other categories than in the model")
+    return _moved(model, tuple(features), {j: position[model.features[j].name] for j in used})
+
+
 def _with_features(model: Any, used: Sequence[int]) -> Any:
     if len(used) == len(model.features):
         return model
-    place = {old: new for new, old in enumerate(used)}
+    return _moved(model, tuple(model.features[j] for j in used), {old: new for new, old in enumerate(used)})
 
-    def moved(condition: FeatureCondition) -> FeatureCondition:
+
+def _moved(model: Any, features: tuple[Feature, ...], place: Mapping[int, int]) -> Any:
+    """Return the model over other features; `place` maps the position of each tested one to its new position."""
+
+    def on_feature(condition: FeatureCondition) -> FeatureCondition:
         return condition.on_feature(place[condition.feature])
 
-    rules = tuple(replace(rule, body=map_conditions(rule.body, moved)) for rule in model.rules)
-    return replace(model, rules=rules, features=tuple(model.features[j] for j in used))
+    rules = tuple(replace(rule, body=map_conditions(rule.body, on_feature)) for rule in model.rules)
+    return replace(model, rules=rules, features=features)
 
 
 def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:

@@ -48,13 +48,13 @@ class Workers:
         keeps = members.pop("pinned", False) is True
         names = {feature.name for feature in bench.train.features}
         monotone = {name: way for name, way in session.intake.setup.monotone.items() if name in names}
-        recipe = Recipe.from_json(members, monotone, self.threads)
+        recipe = Recipe.from_json(members, monotone, self.threads, session.intake.setup.keep)
         if keeps and session.project.at >= 0:
             recipe = replace(recipe, keep=self._pinned(recipe.kind))
         before: Any = session.project.model if recipe.keep else None
 
         def work(job: Job) -> dict[str, Any] | None:
-            model, warned = learn(recipe, bench.train, before, job)
+            model, warned = learn(recipe, bench.raw[0], before, job)
             if job.cancelled:
                 return None
             there = {meaning(rule)[1] for rule in model.rules}

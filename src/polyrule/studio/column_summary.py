@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,10 +11,10 @@ import numpy as np
 from polyrule.data import Dataset
 from polyrule.data.describe import Finding
 from polyrule.data.formats.blocks import TIMES, Column
+from polyrule.data.identifiers import find_identifiers
 from polyrule.report.examples import feature_entry
 from polyrule.studio.label_choice import MAX_COLUMNS, label_choices, tag_separator
 from polyrule.studio.setup import ODD, Look, thinned
-from polyrule.utils.arrays import Floats
 from polyrule.utils.names import visible
 
 _LIKE_NAMES = "identifier-like feature"
@@ -25,20 +24,22 @@ MOST_DESCRIBED = 50_000
 MOST_COLUMNS = 200
 #: categories of a column that a page is told of
 MOST_CATEGORIES = 60
+#: words of a title on average
+MAX_TITLE_WORDS = 4
 
 
 def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
     """Return columns with their kind, histogram and missing values, and what each looks like."""
     data, named = look.data, look.named
-    lists = [column for column in look.odd if ODD[column.kind] == "drop"]
+    left_out = [column for column in look.odd if ODD[column.kind] == "drop"]
     columns = [j for j, feature in enumerate(data.features) if feature.derived is None]
-    mixed = {column.name for column in look.odd} - {column.name for column in lists}
+    mixed = {column.name for column in look.odd if ODD[column.kind] == "nominal"}
     entries = [partial(_entry, data, j, mixed) for j in columns if find.lower() in data.features[j].name.lower()]
-    entries += [partial(_odd_entry, column) for column in lists if find.lower() in column.name.lower()]
+    entries += [partial(_odd_entry, column) for column in left_out if find.lower() in column.name.lower()]
     # Of all columns, not only of those that the page is shown at once: labels often stand at the end of a wide table.
     looks = {} if start or find else {data.features[j].name: looks_like(data, j) for j in columns[:MAX_COLUMNS]}
     looks |= dict.fromkeys(mixed, "")
-    looks |= {column.name: _odd_looks(column) for column in lists}
+    looks |= {column.name: "text" for column in left_out}
     remarks: Sequence[Finding] = ()
     choices = None
     if not start and not find:
@@ -53,13 +54,13 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
         "choices": choices,
         "start": start,
         "found": len(entries),
-        "total": len(columns) + len(lists) + len(named),
+        "total": len(columns) + len(left_out) + len(named),
         "named": list(named),
         "findings": [
             *_number_words(look.setup.reading),
-            *(_remark(column) for column in look.odd if column.kind != "nested"),
+            *(_remark(column) for column in look.odd if ODD[column.kind] != "words"),
             *(
-                visible(f"column {name!r} holds {TIMES}: rules see the day, year, month and weekday")
+                visible(f"column {name!r} holds {TIMES}: rules see the month and weekday, and days between dates")
                 for name in look.timed
             ),
             *(_told(data, _open_remarks(remarks, choices["parts"])) if choices else ()),
@@ -80,18 +81,14 @@ def _entry(data: Dataset, j: int, mixed: set[str]) -> dict[str, Any]:
 
 
 def _odd_entry(column: Column) -> dict[str, Any]:
-    """A column that no rule can test; lists may still be tags."""
+    """A column that no rule can test."""
     return {
         "name": column.name,
         "shown": visible(column.name),
         "kind": column.kind,
         "histogram": {"counts": [], "missing": 0},
-        "looks": _odd_looks(column),
+        "looks": "text",
     }
-
-
-def _odd_looks(column: Column) -> str:
-    return "tags" if column.kind == "nested" else "text"
 
 
 def _number_words(reading: dict[str, Any]) -> list[str]:
@@ -140,13 +137,14 @@ def _open_remarks(remarks: Sequence[Finding], parts: Mapping[str, str]) -> Seque
 def looks_like(data: Dataset, column: int) -> str:
     r"""Guess the part a column plays.
 
-    "label" (0 and 1), "answer" (yes and no), "tags", "identifier" (a value of its own for every row), or nothing.
+    "label" (0 and 1), "answer" (yes and no), "tags", "identifier" (learners leave it out), "title" (short texts, all
+    different), or nothing.
 
     Examples
     --------
     >>> import io
     >>> from polyrule.data import read
-    >>> rows = [f"p{i},{i % 2},{('a|b', 'b|c', 'a', 'c')[i % 4]},{i / 7},{i + 85}" for i in range(30)]
+    >>> rows = [f"p{i},{i % 2},{('a|b', 'b|c', 'a', 'c')[i % 4]},{i / 7},{i + 85}" for i in range(100)]
     >>> table = read(io.BytesIO("\n".join(["id,sick,tags,age,row", *rows]).encode()), labels=None)
     >>> [looks_like(table, j) for j in range(5)]
     ['identifier', 'label', 'tags', '', 'identifier']
@@ -161,22 +159,12 @@ def looks_like(data: Dataset, column: int) -> str:
             return "label"
         if words <= {"yes", "no"} or words <= {"true", "false"}:
             return "answer"
-        if tag_separator(feature.categories):
+        if feature.kind == "list" or (feature.kind == "nominal" and tag_separator(feature.categories)):
             return "tags"
-        return "identifier" if len(feature.categories) > 0.9 * len(known) >= 18 else ""
-    if feature.kind != "numeric":
-        return ""
-    if len(known) > 1 and bool(np.isin(known, (0, 1)).all()):
+        if feature.kind == "text":
+            words_in_all = sum(len(text.split()) for text in feature.categories)
+            short = words_in_all <= MAX_TITLE_WORDS * len(feature.categories)
+            return "title" if short and len(feature.categories) == len(known) else ""
+    elif feature.kind == "numeric" and len(known) > 1 and bool(np.isin(known, (0, 1)).all()):
         return "label"
-    return "identifier" if _counts_rows(feature.name, known, len(values)) else ""
-
-
-def _counts_rows(name: str, known: Floats, rows: int) -> bool:
-    """Whether numbers only tell rows apart: whole, all different, and in order, without a gap or named so."""
-    if len(known) < max(20, rows) or bool((known != np.floor(known)).any()) or len(np.unique(known)) < rows:
-        return False
-    ordered = bool((np.diff(known) > 0).all())
-    return ordered or float(known.max() - known.min()) == rows - 1 or _NUMBER_NAME.search(name.lower()) is not None
-
-
-_NUMBER_NAME = re.compile(r"(^|[ _.-])(id|nr|no|number|index|key|row|rownames|unnamed: 0)$")
+    return "identifier" if find_identifiers(data.X.rearranged([column], [feature])) else ""

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier
 
 from polyrule.data import Dataset
@@ -116,9 +117,9 @@ def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
     forest = RandomForestClassifier(TREES, random_state=0, n_jobs=threads, oob_score=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few examples some are in the sample of every tree
-        forest.fit(encoder.transform(train.table[rows]), truth if truth.shape[1] > 1 else truth[:, 0])
+        forest.fit(_for_trees(encoder.transform(train.table[rows])), truth if truth.shape[1] > 1 else truth[:, 0])
     classes = forest.classes_ if truth.shape[1] > 1 else [forest.classes_]
-    votes = forest.predict_proba(encoder.transform(test.table))
+    votes = forest.predict_proba(_for_trees(encoder.transform(test.table)))
     held_out = votes if truth.shape[1] > 1 else [votes]
     oob = np.asarray(forest.oob_decision_function_).reshape(len(rows), -1, truth.shape[1])
     found = np.zeros((len(test.table), truth.shape[1]), dtype=np.uint8)
@@ -128,6 +129,13 @@ def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
             cutoff = best_f1_cutoff(np.nan_to_num(oob[:, one, label]), truth[:, label])
             found[:, label] = held_out[label][:, one] >= cutoff
     return found
+
+
+def _for_trees(inputs: Any) -> Any:
+    """Return inputs as trees take them: a sparse matrix with indices of 32 bits."""
+    if sp.issparse(inputs):
+        inputs.indices, inputs.indptr = inputs.indices.astype(np.int32), inputs.indptr.astype(np.int32)
+    return inputs
 
 
 def best_f1_cutoff(scores: Floats, truth: Bytes) -> float:

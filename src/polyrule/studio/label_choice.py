@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.data import Dataset
+from polyrule.data.derive.members import LISTED
 from polyrule.data.labels import truth_of
 from polyrule.data.table import Feature
 from polyrule.data.tags import find_separator, likely_separator
@@ -42,14 +43,11 @@ def label_choices(look: Look, looks: Mapping[str, str]) -> dict[str, Any]:
     places = [j for j, feature in enumerate(data.features) if feature.derived is None][:MAX_COLUMNS]
     columns = [entry for j in places if (entry := binary_column(data.features[j], data.X.column(j))) is not None]
     values = [entry for j in places if (entry := value_column(data.features[j], data.X.column(j))) is not None]
-    lists = [
-        {"name": c.name, "shown": visible(c.name), "labels": None} for c in look.odd if looks.get(c.name) == "tags"
-    ]
     order = [data.features[j].name for j in places]
     return {
         "columns": columns,
-        "values": [*values, *lists],
-        "parts": _parts(order, looks, [one["name"] for one in columns], [*values, *lists], bool(look.named)),
+        "values": values,
+        "parts": _parts(order, looks, [one["name"] for one in columns], values, bool(look.named)),
     }
 
 
@@ -92,7 +90,7 @@ def value_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
     known = values[~np.isnan(values)].astype(np.int64)
     counts = np.bincount(known, minlength=len(feature.categories))
     texts = feature.categories[:MAX_TEXTS]
-    mark = find_separator(texts)  # as the reader splits a column of tags
+    mark = LISTED if feature.separator == LISTED else find_separator(texts)  # as the reader splits a column of tags
     mark = mark if any(mark in text for text in texts) else ""
     tags: Counter[str] = Counter()
     for text, count in zip(texts, counts.tolist(), strict=False):
@@ -104,8 +102,9 @@ def value_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
         "name": feature.name,
         "shown": visible(feature.name),
         "labels": len(tags),
-        "mark": mark,
-        "recurs": tag_separator(texts) == mark != "",
+        "mark": "" if mark == LISTED else mark,
+        "listed": mark == LISTED,
+        "recurs": mark == LISTED or tag_separator(texts) == mark != "",
         "first": [[visible(tag)[:MAX_SHOWN], count] for tag, count in most[:MAX_VALUES]],
         "unknown": len(values) - len(known),
         "per_row": round(tags.total() / max(1, len(known)), 2),
@@ -137,6 +136,9 @@ def _parts(
             parts[name] = "drop" if "identifier" in parts.values() else "identifier"
         elif look == "text":
             parts[name] = "drop"
+    titles = [name for name, look in looks.items() if look == "title"]
+    if titles and "identifier" not in parts.values():
+        parts[titles[0]] = "identifier"
     if named:
         return parts
     free = [name for name in order if name not in parts]
@@ -151,9 +153,7 @@ def _parts(
 
 
 def are_tags(entry: Mapping[str, Any]) -> bool:
-    """Return True if the values of a column are few short tags, or lists, rather than sentences or names of people."""
-    if entry["labels"] is None:
-        return True
+    """Return True if the values of a column are few short tags rather than sentences or names of people."""
     return bool(entry["recurs"]) and entry["labels"] <= MAX_TAGS and entry["words"] <= MAX_WORDS
 
 

@@ -20,6 +20,8 @@ from polyrule.studio.jobs import Job
 BALANCES = ("f0.25", "f0.5", "f1", "f2", "f4")
 _LEARNERS: dict[str, Any] = {"list": RuleListClassifier, "scorecard": RuleEnsembleClassifier}
 
+#: options that the history leaves out
+_UNSAID = ("n_jobs", "random_state", "keep_columns")
 #: options in the words of the page
 _WORDS = {
     "max_rules": "most rules",
@@ -39,7 +41,9 @@ class Recipe:
     keep: tuple[int, ...] = ()  # rules of the model at hand that stay in front
 
     @classmethod
-    def from_json(cls, value: Any, monotone: dict[str, str], threads: int | None) -> Recipe:
+    def from_json(
+        cls, value: Any, monotone: dict[str, str], threads: int | None, keep_columns: Sequence[str] = ()
+    ) -> Recipe:
         """Read what the page asks for; which rules are kept is told by their notes."""
         node = Node(value, "learn")
         members = node.fields(
@@ -61,6 +65,8 @@ class Recipe:
             options |= {"points": members["points"].maybe(lambda n: n.whole(1, 100)) or 5, "random_state": 0}
         if monotone:
             options["monotone"] = dict(monotone)
+        if keep_columns:
+            options["keep_columns"] = list(keep_columns)
         if threads is not None:
             options["n_jobs"] = threads
         return cls(kind, options)
@@ -98,7 +104,7 @@ class Recipe:
         """Say what was learned, for the history."""
         kept = f", {len(self.keep)} rules kept" if len(self.keep) > 1 else ", one rule kept" if self.keep else ""
         what = "rule list" if self.kind == "list" else "scorecard"
-        shown = {name: value for name, value in self.options.items() if name not in ("n_jobs", "random_state")}
+        shown = {name: value for name, value in self.options.items() if name not in _UNSAID}
         given = ", ".join(f"{_WORDS.get(name, name)} {value}" for name, value in shown.items())
         return f"learned a {what} of {len(model)} rules{f' ({given})' if given else ''}{kept}"
 

@@ -6,7 +6,7 @@ was made from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -123,6 +123,10 @@ class Project:
     def judged(self, last_word: Mapping[str, Any]) -> Project:
         """Return the project with scores on a file that was not used before."""
         return replace(self, last_words=(*self.last_words, last_word))
+
+    def over(self, adopted: Callable[[Any], Any]) -> Project:
+        """Return the project with each model as `adopted` returns it."""
+        return replace(self, versions=tuple(replace(one, model=adopted(one.model)) for one in self.versions))
 
     def _with(self, version: Version) -> Project:
         return replace(self, versions=(*self.versions, version), at=len(self.versions))

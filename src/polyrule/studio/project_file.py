@@ -14,6 +14,7 @@ from typing import Any
 
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.files import Node, check_depth, dumps, loads
+from polyrule.model.narrowing import without_unused_items
 from polyrule.studio.project import Project, Version
 from polyrule.utils.atomic import atomic_write, hold
 from polyrule.utils.budget import current_limits
@@ -48,7 +49,7 @@ class Encoder:
         }
 
     def _encode(self, version: Version) -> dict[str, Any]:
-        shell = json.loads(dumps(version.model))
+        shell = json.loads(dumps(without_unused_items(version.model)))
         rules = shell.pop("rules")
         del shell["checksum"]
         return {

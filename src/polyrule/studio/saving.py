@@ -10,6 +10,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.errors import OptionError
 from polyrule.export import export
 from polyrule.model.files import dumps
+from polyrule.model.narrowing import without_unused_items
 from polyrule.report import build
 from polyrule.studio.new_rows import predictions_table
 from polyrule.studio.session import Session
@@ -62,7 +63,7 @@ FILES: dict[str, tuple[str, Callable[[Session], str | bytes]]] = {
     "script.py": ("text/x-python", lambda session: session.script()),
     "opened.json": (
         "application/json",
-        lambda session: dumps(session.project.versions[session.project.path()[0]].model),
+        lambda session: dumps(without_unused_items(session.project.versions[session.project.path()[0]].model)),
     ),
 }
 """Name of every file, its type, and what makes it."""

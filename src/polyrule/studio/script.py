@@ -14,11 +14,11 @@ from polyrule.utils.names import visible
 from polyrule.utils.version import __version__
 
 
-def script(project: Project, intake: Intake, examples: int, recounted: bool) -> str:
+def script(project: Project, intake: Intake, examples: int, recounted: bool, items: bool = False) -> str:
     """Return a script that learns and changes the model at hand again, step by step.
 
-    The split is made by how many `examples` the whole data has; `recounted` says whether the saved model was counted
-    anew after the last change.
+    The split is made by how many `examples` the whole data has; `recounted` states if the saved model was counted
+    anew after the last change, `items` if words of texts, members of lists or days between dates are features.
     """
     lines = [
         '"""Made by polyrule studio: repeats every step that led to the model, and writes it to a file."""',
@@ -30,21 +30,41 @@ def script(project: Project, intake: Intake, examples: int, recounted: bool) -> 
         "from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets",
         "from polyrule.data import read, to_table",
         "from polyrule.data.splits import train_test_split",
-        "",
     ]
+    if items:
+        lines += [
+            "from polyrule.data.preparation import prepare",
+            "from polyrule.model.narrowing import over_features, without_unused_items",
+        ]
+    lines.append("")
     path = project.path()
     opened = bool(path) and project.versions[path[0]].step["do"] == "open"
     if opened:
         lines.append('opened = polyrule.load("opened.json")  # the model that the work began with')
     lines += [*_data(intake, examples, opened), ""]
+    widen = items and not opened
+    if widen:
+        lines += [
+            "# words of texts, members of lists and days between dates, so that any rule can be written",
+            f"features = prepare(train.X{_keeping(intake.setup)}).features",
+            "",
+        ]
     for number in path:
         version = project.versions[number]
         before = None if version.parent is None else project.versions[version.parent].model
         lines += [f"# {line}" for line in _comment(version.what, version.why, version.by, version.when)]
         lines += _step(version.step, before) or ["pass  # names and comments change no rule"]
+        if widen and version.step["do"] == "learn":
+            lines.append("model = over_features(model, features)")
     if recounted:
         lines += ["# the counts of changed rules", "model = model.recount(train)"]
+    if items:
+        lines += ["# words that no rule tests are not stored", "model = without_unused_items(model)"]
     return "\n".join([*lines, "", 'model.save("model.json")', "print(model)", ""])
+
+
+def _keeping(setup: Setup) -> str:
+    return f", keep={sorted(setup.kept())!r}" if setup.kept() else ""
 
 
 def _step(step: dict[str, Any], before: Any) -> list[str]:

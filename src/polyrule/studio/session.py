@@ -11,6 +11,7 @@ lock, as the server does. Jobs, and what makes files, take it for as long as the
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from typing import Any
 from polyrule.data import Dataset
 from polyrule.data.documents import Node
 from polyrule.errors import OptionError
+from polyrule.model.narrowing import without_unused_items
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings
@@ -103,19 +105,21 @@ class Session:
         said, train, test = self.intake.examples(setup, self._given)
         if self._given is None:
             check_size(train, said.reading)
-        self.bring(train, test, self._given)
+        self.bring(train, test, self._given, said.kept())
         self.intake.read(said)
 
-    def bring(self, train: Dataset, test: Dataset, model: Any = None) -> None:
-        """Begin to work on these examples, with a model where there is one."""
-        bench = Workbench(train, test)
+    def bring(self, train: Dataset, test: Dataset, model: Any = None, keep: Collection[str] = ()) -> None:
+        """Begin to work on these examples, with a model where there is one; `keep` names identifiers to learn from."""
         project = Project()
-        if model is not None:
+        if model is None:
+            bench = Workbench.of_raw(train, test, keep)
+        else:
             if model.label_names != train.label_names:
-                bench = Workbench(aligned(train, model.label_names), aligned(test, model.label_names))
+                train, test = aligned(train, model.label_names), aligned(test, model.label_names)
+            bench = Workbench.of_model(train, test, model)
             bench.check(model)
             project = project.opened(model, "opened a model", self.by)
-        self.found, self.new_rows = findings(bench.train, bench.test), None
+        self.found, self.new_rows = findings(*bench.raw), None
         self.bench, self.project = bench, project
         if self.intake.origin is None:
             self.intake.origin = Origin("python", train.name)
@@ -246,6 +250,7 @@ class Session:
     def learned(self, model: Any, recipe: Recipe) -> dict[str, Any]:
         """Take a model that was learned."""
         with self.lock:
+            model = self.examples().adopted(model)
             return self._became(self.project.opened(model, recipe.words(model), self.by, recipe.step()))
 
     def resume(self) -> None:
@@ -262,9 +267,9 @@ class Session:
             if first.step.get("do") == "open":  # this model said what the columns and labels are
                 self._given = first.model
             self._read(self.intake.setup)
-            for version in project.versions:
+            self.project = project.over(self.examples().adopted)
+            for version in self.project.versions:
                 self.examples().check(version.model)
-            self.project = project
 
     # -------------------------------------------------------------------------------------------------- saving
 
@@ -276,6 +281,7 @@ class Session:
     def _finished(self) -> Any:
         bench, version = self.examples(), self.project.current
         model = version.model.recount(bench.train) if self._recounts() else version.model
+        model = without_unused_items(model) if bench.computes_items else model
         earlier = self.project.versions[self.project.path()[0]].model.info.get("history")
         notes = {text: dict(note) for text, note in version.notes.items()}
         info = {name: value for name, value in model.info.items() if name not in ("history", "notes", "last_word")}
@@ -326,10 +332,10 @@ class Session:
     def script(self) -> str:
         """Return the work as a Python script."""
         with self.lock:
-            examples = sum(map(len, self.examples().parts))
-            return script(self.project, self.intake, examples, self._recounts())
+            bench = self.examples()
+            examples = sum(map(len, bench.parts))
+            return script(self.project, self.intake, examples, self._recounts(), bench.computes_items)
 
     def parts(self) -> tuple[Any, Dataset, Dataset]:
         """Return the model as it is saved, with training and held-out examples."""
-        bench = self.examples()
-        return self.finished(), bench.train, bench.test
+        return self.finished(), *self.examples().raw

@@ -58,11 +58,13 @@ class Setup:
     # share, seed: the held-out part
     share: float = SHARE
     seed: int = 0
+    # Columns to learn from although they tell rows apart; an option of learning
+    keep: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
-        members = Node(value, "setup").fields((), (*READING, "monotone", "share", "seed"))
+        members = Node(value, "setup").fields((), (*READING, "monotone", "share", "seed", "keep"))
         reading = {name: said for name, read in READING.items() if (said := members[name].maybe(read))}
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
@@ -72,11 +74,17 @@ class Setup:
         if share is not None and not 0.05 <= share <= 0.9:
             raise OptionError("the held-out part must be between 5 % and 90 % of the examples")
         seed = members["seed"].maybe(lambda n: n.whole(0, 2**31 - 1)) or 0
-        return cls(reading, monotone, SHARE if share is None else share, seed)
+        keep = tuple(members["keep"].maybe(_texts) or ())
+        return cls(reading, monotone, SHARE if share is None else share, seed, keep)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
-        return {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
+        said = {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
+        return said | ({"keep": list(self.keep)} if self.keep else {})
+
+    def kept(self) -> set[str]:
+        """Return the columns that are learned from although they tell rows apart."""
+        return {*self.keep, *self.monotone}
 
 
 def _texts(node: Node) -> list[str]:
@@ -85,7 +93,7 @@ def _texts(node: Node) -> list[str]:
 
 #: how the page says each option of `polyrule.data.read`; what is empty is left to its default
 READING: dict[str, Callable[[Node], Any]] = {
-    **dict.fromkeys(("labels", "drop", "nominal", "numeric", "date"), _texts),
+    **dict.fromkeys(("labels", "drop", "nominal", "numeric", "date", "words", "lists"), _texts),
     **dict.fromkeys(("tags", "tag_separator", "identifier", "weights"), Node.text),
     "ordinal": lambda node: {name: _texts(node.member(name)) for name in node.mapping()},
     "decimal": lambda node: node.choice(".", ",").strip("."),
@@ -179,23 +187,39 @@ _STYLES: dict[str, dict[str, Any]] = {
 def _look(origin: Origin, reading: dict[str, Any]) -> Look:
     with shown_as(origin):
         columns = [] if origin.kind == "benchmark" else file_columns(origin.path, **_sheet(origin), **reading)
-    odd = tuple(column for column in columns if column.kind in ODD)
+    odd = [column for column in columns if column.kind in ODD and column.kind != "nested"]
+    nested = [column for column in columns if column.kind == "nested"]
     timed = tuple(column.name for column in columns if column.remark == TIMES)
-    for option in ("nominal", "drop"):
-        if names := [column.name for column in odd if ODD[column.kind] == option]:
-            reading = {**reading, option: names}
-    try:
-        data = load(origin, Setup(reading))
-        named = data.label_names
-    except DataError:  # the file does not say which columns are labels, or not clearly
-        data, named = load(origin, Setup({"labels": None, **reading})), ()
+    while True:
+        said = dict(reading)
+        for option in ("nominal", "words", "drop"):
+            if names := [column.name for column in odd if ODD[column.kind] == option]:
+                said[option] = names
+        try:
+            data, named = _load_unlabelled(origin, said)
+            break
+        except DataError as problem:  # lists can be read, records cannot
+            refused = next((column for column in nested if f"column {column.name!r}" in str(problem)), None)
+            if refused is None:
+                raise
+            nested.remove(refused)
+            odd.append(refused)
     if not len(data):
         raise DataError(f"{origin.name}: has no rows")
-    return Look(data, named, Setup(reading), odd, timed)
+    return Look(data, named, Setup(said), tuple(odd), timed)
+
+
+def _load_unlabelled(origin: Origin, reading: dict[str, Any]) -> tuple[Dataset, tuple[str, ...]]:
+    """Return the data and the labels that the file itself names; without these, every column is a feature."""
+    try:
+        data = load(origin, Setup(reading))
+        return data, data.label_names
+    except DataError:  # the file does not say which columns are labels, or not clearly
+        return load(origin, Setup({"labels": None, **reading})), ()
 
 
 #: what is done with columns that cannot be read as they are, until a person says something else
-ODD = {"mixed": "nominal", "string": "drop", "nested": "drop", "relational": "drop"}
+ODD = {"mixed": "nominal", "string": "words", "nested": "drop", "relational": "drop"}
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from polyrule.conditions.text import format_category, format_name
-from polyrule.data import Dataset
+from polyrule.data import Dataset, to_table
 from polyrule.data.labels import has_unknown
+from polyrule.data.preparation import prepare
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
-from polyrule.model.narrowing import used_features
+from polyrule.model.narrowing import over_features, used_features, without_unused_items
 from polyrule.model.packed import check_table
+from polyrule.model.rule_list import RuleList
 from polyrule.report import model_summary, scoring
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
@@ -35,10 +39,19 @@ FILTERS = ("all", "wrong", "missed", "extra", "present", "predicted", "rule", "r
 
 
 class Workbench:
-    """Training and held-out examples of one project, with the same features and labels."""
+    """Training and held-out examples of one project, with the features and labels of its models.
 
-    def __init__(self, train: Dataset, test: Dataset) -> None:
+    Parameters
+    ----------
+    train, test : Dataset
+        With the same features and labels.
+    raw : pair of Dataset, optional
+        Both parts as they were read, with texts and lists instead of their words and members.
+    """
+
+    def __init__(self, train: Dataset, test: Dataset, raw: tuple[Dataset, Dataset] | None = None) -> None:
         self.train, self.test = train, test
+        self.raw = (train, test) if raw is None else raw
         self.parts = Part("train", "Training data", train), Part("test", "Held-out data", test, unseen=True)
         self._tallies: dict[int, tuple[Any, list[Tally]]] = {}
         self._histograms: dict[int, dict[str, Any]] = {}
@@ -47,6 +60,36 @@ class Workbench:
     def label_names(self) -> tuple[str, ...]:
         """Names of the labels."""
         return self.train.label_names
+
+    @classmethod
+    def of_raw(cls, train: Dataset, test: Dataset, keep: Collection[str] = ()) -> Workbench:
+        """Return a workbench with the features that learners make from the columns: words, members, days between dates.
+
+        Identifiers are without values, except for those that `keep` names.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the page shows what is left out
+            table = prepare(train.X, keep)
+            held_out = to_table(test.X, table.features)
+        return cls(replace(train, X=table), replace(test, X=held_out), (train, test))
+
+    @classmethod
+    def of_model(cls, train: Dataset, test: Dataset, model: Any) -> Workbench:
+        """Return a workbench with the features of a model that was learned elsewhere."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parts = [replace(part, X=to_table(part.X, model.features)) for part in (train, test)]
+        return cls(parts[0], parts[1], (train, test))
+
+    def adopted(self, model: Any) -> Any:
+        """Return a model over the features here, of which learners store only those that are used."""
+        return over_features(model, self.train.features)
+
+    @property
+    def computes_items(self) -> bool:
+        """True if words, members or days between dates are among the features."""
+        narrowed = without_unused_items(RuleList((), self.train.features, self.label_names))
+        return len(narrowed.features) < len(self.train.features)
 
     @cached_property
     def all_known(self) -> bool:

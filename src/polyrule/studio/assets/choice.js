@@ -1,12 +1,14 @@
 // What the columns are: what was proposed, what a person chose, and what the server gets in the end.
 
+const DECLARED = ["nominal", "numeric", "date", "words", "lists"]; // kinds that are said by a list of columns
+
 function planOf(seen) {
   const said = seen.setup;
   const plan = {
     parts: new Map(), kinds: new Map(), orders: new Map(), ways: new Map(Object.entries(said.monotone ?? {})),
     share: said.share, separator: said.tag_separator ?? null, numbers: (said.decimal ?? ".") + (said.thousands ?? ""), dates: said.dates ?? "",
   };
-  for (const kind of ["nominal", "numeric", "date"]) for (const name of said[kind] ?? []) plan.kinds.set(name, kind);
+  for (const kind of DECLARED) for (const name of said[kind] ?? []) plan.kinds.set(name, kind);
   for (const [name, values] of Object.entries(said.ordinal ?? {})) {
     plan.kinds.set(name, "ordinal");
     plan.orders.set(name, values.join("\n"));
@@ -36,8 +38,8 @@ function labelWords(seen, plan) {
   const [tags] = partNamed(plan, "tags");
   if (tags) {
     const found = seen.choices.values.find(({ name }) => name === tags);
-    if (!found?.labels) return `Labels: the values in ${tags}.`;
-    return `${plural(found.labels, "label")}: ${found.mark ? `the parts of ${found.shown}, separated by “${plan.separator ?? found.mark}”` : `the values of ${found.shown}`}, such as ${found.first.map(([value, count]) => `${value} (${whole(count)})`).join(", ")}.`;
+    if (!found) return `Labels: the values in ${tags}.`;
+    return `${plural(found.labels, "label")}: ${found.listed ? `the members of the lists in ${found.shown}` : found.mark ? `the parts of ${found.shown}, separated by “${plan.separator ?? found.mark}”` : `the values of ${found.shown}`}, such as ${found.first.map(([value, count]) => `${value} (${whole(count)})`).join(", ")}.`;
   }
   const names = [...seen.named, ...partNamed(plan, "label")];
   if (!names.length) return "No label chosen yet: a label is what the rules shall predict.";
@@ -112,8 +114,8 @@ function flagsChooser(flags, plan, changed) {
 
 function valuesChooser(values, plan, redraw) {
   const tags = partNamed(plan, "tags")[0] ?? "";
-  const usable = values.filter(({ labels }) => labels === null || labels <= MOST_LABELS);
-  const words = ({ shown, labels, mark }) => `${shown}: ${labels === null ? "a list in each cell" : `${plural(labels, "label")}${mark ? `, separated by “${mark}”` : ""}`}`;
+  const usable = values.filter(({ labels }) => labels <= MOST_LABELS);
+  const words = ({ shown, labels, mark, listed }) => `${shown}: ${plural(labels, "label")}${listed ? ", a list in each cell" : mark ? `, separated by “${mark}”` : ""}`;
   const control = select([["", "choose a column"], ...usable.map((one) => [one.name, words(one)])], tags, (name) => {
     if (name) setPart(plan, name, "tags");
     else for (const other of partNamed(plan, "tags")) plan.parts.delete(other);
@@ -127,6 +129,10 @@ function valuesChooser(values, plan, redraw) {
   ];
 }
 
+// Columns that tell rows apart, which learners leave out, but which a person wants to learn from.
+const keptColumns = (plan) =>
+  Object.entries(studio.choices.parts).filter(([name, part]) => ["drop", "identifier"].includes(part) && !plan.parts.has(name)).map(([name]) => name);
+
 function setupOf(plan) {
   const chosen = (part) => partNamed(plan, part);
   const kinds = (kind) => [...plan.kinds].filter(([name, mine]) => mine === kind && !plan.parts.has(name)).map(([name]) => name);
@@ -136,8 +142,10 @@ function setupOf(plan) {
   if (chosen("label").length) setup.labels = [...named, ...chosen("label")];
   if (chosen("tags").length) Object.assign(setup, { tags: chosen("tags")[0], tag_separator: plan.separator });
   for (const part of ["drop", "identifier", "weights"]) if (chosen(part).length) setup[part] = part === "drop" ? chosen(part) : chosen(part)[0];
-  for (const kind of ["nominal", "numeric", "date"]) if (kinds(kind).length) setup[kind] = kinds(kind);
+  for (const kind of DECLARED) if (kinds(kind).length) setup[kind] = kinds(kind);
   if (kinds("ordinal").length) setup.ordinal = Object.fromEntries(kinds("ordinal").map((name) => [name, lines(name)]));
+  const kept = keptColumns(plan);
+  if (kept.length) setup.keep = kept;
   if (plan.numbers[0] === ",") setup.decimal = ",";
   if (plan.numbers[1]) setup.thousands = plan.numbers[1];
   if (plan.dates) setup.dates = plan.dates;

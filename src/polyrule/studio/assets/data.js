@@ -8,9 +8,9 @@ const PARTS = [
   ["identifier", "name of the example"],
   ["weights", "weight of the example"],
 ];
-const KINDS = { numeric: "number", nominal: "category", ordinal: "ordered", date: "date", nested: "list", string: "text", relational: "table" };
-// What can be done with columns that no rule can test.
-const UNTESTED = { nested: ["tags", "drop"], string: ["drop", "identifier"], relational: ["drop"] };
+const KINDS = { numeric: "numbers", nominal: "categories", ordinal: "ordered categories", date: "dates", text: "texts", list: "lists", nested: "records", relational: "tables" };
+// Columns that no rule can test.
+const UNTESTED = ["nested", "relational"];
 // By the decimal mark and what stands between thousands.
 const NUMBERS = [".", ".,", ".'", ". ", ",", ",.", ", "].map((style) => [style, `1${style[1] ?? ""}234${style[0]}5`]);
 const DATES = ["day/month/year", "month/day/year"].map((form) => [form, form]);
@@ -94,7 +94,7 @@ const drawColumns = trying(async (box) => {
   const drawTable = () => {
     rows.clear();
     fill(columns,
-      table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], studio.columns.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
+      table("Columns", ["Column", "Values", "What it is", "Missing", "Use it as"], studio.columns.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
       studio.columns.found > studio.columns.columns.length && moreColumns(drawTable, studio.columns));
   };
   const changed = () => {
@@ -174,22 +174,26 @@ function moreColumns(drawTable, seen) {
 
 function columnRow(column, plan, changed, rows) {
   const extra = el("div", { class: "extra" });
-  const part = select(PARTS.filter(([name]) => !UNTESTED[column.kind] || UNTESTED[column.kind].includes(name)), plan.parts.get(column.name) ?? "feature", (value) => {
+  const part = select(PARTS.filter(([name]) => !UNTESTED.includes(column.kind) || name === "drop"), plan.parts.get(column.name) ?? "feature", (value) => {
     setPart(plan, column.name, value);
     delete plan.byValues;
     changed();
   });
+  const kind = el("div", { class: "extra" });
+  const drawExtra = () => {
+    fill(kind, kindOf(column, plan, drawExtra));
+    fill(extra, extraOf(column, plan));
+  };
   rows.set(column.name, () => {
     part.value = plan.parts.get(column.name) ?? "feature";
     drawExtra();
   });
   part.setAttribute("aria-label", `Use ${column.shown} as`);
-  const drawExtra = () => fill(extra, extraOf(column, plan, drawExtra));
   drawExtra();
   return rowOf(
     breakable(column.shown),
-    [histogram(column) ?? "", el("span", { class: "soft" }, valuesText(column))],
-    KINDS[column.kind],
+    [column.kind === "text" || column.kind === "list" ? "" : (histogram(column) ?? ""), el("span", { class: "soft" }, valuesText(column))],
+    kind,
     el("td", { class: "number" }, column.histogram.missing ? `${whole(column.histogram.missing)} (${percent(column.histogram.missing / Math.max(1, studio.columns.examples))})` : "none"),
     [part, extra],
   );
@@ -197,9 +201,9 @@ function columnRow(column, plan, changed, rows) {
 
 function valuesText(column) {
   if (column.categories) {
-    const shown = column.categories.slice(0, 4).map(clipped).join(", ");
+    const shown = column.categories.slice(0, column.kind === "text" ? 2 : 4).map((one) => clipped(one)).join(column.kind === "text" ? " / " : ", ");
     const total = column.categories.length + (column.more ?? 0);
-    return total > 4 ? `${shown}, … (${whole(total)})` : shown;
+    return total > 4 || column.kind === "text" ? `${shown}, … (${whole(total)})` : shown;
   }
   const { low, high } = column.histogram;
   if (low === undefined) return "no values";
@@ -208,40 +212,64 @@ function valuesText(column) {
 }
 
 const KINDS_OF = {
-  nominal: [["", "categories"], ["ordinal", "ordered categories"], ["numeric", "numbers"], ["date", "dates"]],
-  numeric: [["", "numbers"], ["nominal", "categories"], ["date", "dates"]],
-  ordinal: [["", "ordered categories"], ["nominal", "categories"]],
-  date: [["", "dates"], ["nominal", "categories"]],
+  nominal: ["ordinal", "numeric", "date", "words", "lists"],
+  numeric: ["nominal", "date"],
+  ordinal: ["nominal"],
+  date: ["nominal"],
+  text: ["nominal", "lists"],
+  list: ["nominal", "words"],
+};
+const DECLARED_AS = { words: "text", lists: "list" };
+// What rules can test of a column.
+const BECOMES = {
+  date: "rules test its month and weekday, and the days to other dates",
+  text: "rules test its words",
+  list: "rules test its members",
 };
 
+// What a column is, and what it becomes; one choice changes it.
+function kindOf(column, plan, redraw) {
+  const part = plan.parts.get(column.name) ?? "feature";
+  if (part !== "feature" || !KINDS_OF[column.kind]) return KINDS[column.kind];
+  const first = column.odd ? "nominal" : ""; // read as categories until a person decides
+  const options = [[first, KINDS[column.kind]], ...KINDS_OF[column.kind].map((kind) => [kind, KINDS[DECLARED_AS[kind] ?? kind]])];
+  const chosen = plan.kinds.get(column.name) ?? first;
+  const control = select(options, chosen, (kind) => {
+    if (kind) plan.kinds.set(column.name, kind);
+    else plan.kinds.delete(column.name);
+    if (column.odd && kind === "date") plan.dates ||= DATES[0][0];
+    if (kind === "ordinal" && !plan.orders.has(column.name)) plan.orders.set(column.name, (column.categories ?? []).join("\n"));
+    redraw();
+    document.querySelector(`[data-focus="${CSS.escape(`kind-${column.name}`)}"]`)?.focus();
+  });
+  control.setAttribute("aria-label", `What ${column.shown} is`);
+  control.dataset.focus = `kind-${column.name}`;
+  const becomes = keptColumns(plan).includes(column.name) ? "differs in most rows, so rules about it may not hold for new ones" : BECOMES[DECLARED_AS[chosen] ?? (chosen || column.kind)];
+  return [control, becomes && soft(becomes)];
+}
+
+const seenAsList = (name) => studio.choices.values.find((one) => one.name === name)?.listed;
+
 // What more can be said about a column, depending on the part it plays.
-function extraOf(column, plan, redraw) {
+function extraOf(column, plan) {
   const part = plan.parts.get(column.name) ?? "feature";
   if (part === "tags") {
-    if (column.kind === "nested") return null;
+    if (seenAsList(column.name)) return null;
     const mark = el("input", { type: "text", value: plan.separator ?? "", placeholder: "found by itself", maxlength: "5", on: { input: () => (plan.separator = mark.value || null) } });
     return field("Tags are separated by", mark);
   }
   if (part !== "feature") return null;
-  const kinds = KINDS_OF[column.kind].map(([name, words]) => [column.odd && !name ? "nominal" : name, words]);
   const ways = [["", "either way"], ["up", "more speaks for labels"], ["down", "less speaks for labels"]];
   const kind = plan.kinds.get(column.name) ?? "";
-  const set = (map, redrawn) => (value) => {
-    if (value) map.set(column.name, value);
-    else map.delete(column.name);
-    if (column.odd && value === "date") plan.dates ||= DATES[0][0];
-    if (value === "ordinal" && !plan.orders.has(column.name)) plan.orders.set(column.name, order.value);
-    if (redrawn) redraw();
-  };
+  const direct = (way) => (way ? plan.ways.set(column.name, way) : plan.ways.delete(column.name));
   const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });
   order.value = plan.orders.get(column.name) ?? (column.categories ?? []).join("\n");
-  const said_more = kind || plan.ways.has(column.name);
-  return el("details", { open: Boolean(said_more) }, el("summary", {}, "Kind and direction", hidden(` of ${column.shown}`)),
-    field(`Values of ${column.shown} are`, select(kinds, kind, set(plan.kinds, true))),
+  return [
     kind === "date" && column.odd && field(`Dates in ${column.shown} are written`, select(DATES, plan.dates, (value) => (plan.dates = value))),
     kind === "ordinal" && field("From lowest to highest, one to a line", order),
-    (kind || column.kind) !== "nominal" && field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", set(plan.ways, false))),
-  );
+    ["numeric", "ordinal"].includes(kind || column.kind) && el("details", { open: plan.ways.has(column.name) }, el("summary", {}, "Direction", hidden(` of ${column.shown}`)),
+      field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", direct))),
+  ];
 }
 
 function heldOutCard(plan) {
