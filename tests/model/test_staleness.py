@@ -11,6 +11,7 @@ from polyrule import RuleListClassifier, load
 from polyrule.data import Dataset, Feature, Table
 from polyrule.model import LabelCondition, Literal, Rule, RuleList
 from polyrule.model.staleness import mark_stale
+from polyrule.verification import verify
 
 
 def data(seed: int = 0) -> Dataset:
@@ -65,9 +66,40 @@ def test_marks_are_kept_in_files_and_shown(tmp_path) -> None:
     assert ", before the edit)" in grown.remove(0).format_rule(0)
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_default_counts_without_a_mark_are_those_of_a_recount(name: str) -> None:
+    examples = data()
+    model = LEARNERS[name].fit(examples).model_
+    edits = [model.move(0, 1), *(model.remove(place) for place in range(len(model))), model[:1], model[1:], model[:]]
+    marks = ["stale_defaults" in edited.info for edited in edits]
+    assert set(marks) == {False, True}
+    for edited, marked in zip(edits, marks, strict=True):
+        right = edited.recount(examples)
+        assert marked or edited.default_counts == right.default_counts
+        assert "stale_defaults" not in right.info
+
+
+def test_explanations_mark_counts_before_an_edit(tmp_path) -> None:
+    examples = data()
+    model = LEARNERS["default"].fit(examples).model_.insert(0, "a <- x0 > 7")
+    model.save(tmp_path / "m.json")
+    labels = load(tmp_path / "m.json").explain(examples, row=0).labels
+    assert all(reason.stale for reason in labels if reason.rule is None)
+    told = {reason.stale: reason.words[3].startswith("before the edit ") for reason in labels}
+    assert told.items() <= {(True, True), (False, False)}
+    assert True in told
+    assert "(before the edit " in str(model.explain(examples, row=0))
+    counted = model.recount(examples)
+    assert "before the edit" not in str(counted.explain(examples, row=0))
+    never_edited = replace(model, info=model.info | {"edited": False})
+    claims = {finding.what for finding in verify(never_edited, examples).findings}
+    assert "that its default counts are those before an edit" in claims
+
+
 def test_an_edit_that_changes_nothing_marks_nothing() -> None:
     model = LEARNERS["default"].fit(data()).model_
     assert model.move(1, 1).rules == model.rules
+    assert "stale_defaults" not in model.move(1, 1).info
     assert mark_stale(model, model.rules) == model.rules
 
 

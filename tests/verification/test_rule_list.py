@@ -257,7 +257,7 @@ def test_whatever_decides_a_prediction_is_checked(honest, learn):
 
 def test_a_list_cut_off_and_called_complete_is_found(honest):
     model, data = honest
-    less = model[:-1]
+    less = replace(model, rules=model.rules[:-1])
     if model.info["learner"] == "RuleListClassifier" and "pruning" not in model.info and "grown" not in model.info:
         # all counts made true again, as only this can tell
         for finding in verify(less, data).findings:

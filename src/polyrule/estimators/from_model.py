@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from polyrule.errors import OptionError
+from polyrule.estimators.base import plain
 from polyrule.estimators.binary_relevance import BinaryRelevanceRuleClassifier
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
@@ -39,4 +41,7 @@ def learner_of(model: Any, **changes: Any) -> Any:
         raise OptionError(
             f"the model was learned with {', '.join(unknown)}, which this version of {name} does not have"
         )
-    return _LEARNERS[name](**options | {key: value for key, value in changes.items() if key in accepted})
+    parameters = signature(_LEARNERS[name]).parameters
+    usual = {name: plain(parameter.default) for name, parameter in parameters.items()}  # as a file has them
+    chosen = {key: value for key, value in options.items() if (value, type(value)) != (usual[key], type(usual[key]))}
+    return _LEARNERS[name](**chosen | {key: value for key, value in changes.items() if key in accepted})

@@ -42,7 +42,7 @@ def name_features(fitted: Fitted, names: Sequence[str] | None = None) -> Fitted:
     >>> model = make_pipeline(CountVectorizer(binary=True), polyrule.RuleListClassifier(teacher=None))
     >>> model = polyrule.name_features(model.fit(texts, topics))
     >>> model[-1].rules_.format_rule(0)
-    'account <- in   (TP 6, FP 0, expect 75 % right)'
+    'account <- in   (right 6 of 6; expect 75 %)'
     """
     inner: Any = getattr(fitted, "best_estimator_", fitted)
     if isinstance(inner, Pipeline):

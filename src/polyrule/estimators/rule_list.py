@@ -160,8 +160,8 @@ class RuleListClassifier(RuleClassifier):
     >>> Y = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]]
     >>> clf = RuleListClassifier().fit(X, Y, label_names=["calm", "sad", "happy"])
     >>> print(clf.rules_)
-    1. calm, sad <- x0 <= 2   (TP 4, FP 0, expect 50 % right)
-    2. happy <- x0 > 2   (TP 2, FP 0, expect 50 % right)
+    1. calm, sad <- x0 <= 2   (right 4 of 4; expect 50 %)
+    2. happy <- x0 > 2   (right 2 of 2; expect 50 %)
     (labels that no rule sets are absent)
     >>> clf.predict([[1.5, 7]])
     array([[1, 1, 0]])

@@ -29,7 +29,7 @@ from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
-from polyrule.model.staleness import mark_stale
+from polyrule.model.staleness import STALE_DEFAULTS, has_stale_defaults, mark_stale
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -135,7 +135,7 @@ class RuleList(RuleModel[Rule]):
 
     def __getitem__(self, index: int | slice) -> Rule | RuleList:
         """Return one rule, or for a slice the list of these rules alone."""
-        return replace(self, rules=self.rules[index]) if isinstance(index, slice) else self.rules[index]
+        return self._with_rules(self.rules[index]) if isinstance(index, slice) else self.rules[index]
 
     def statistics(self) -> dict[str, float]:
         """Count what a list is made of.
@@ -299,9 +299,13 @@ class RuleList(RuleModel[Rule]):
         return recount(self, labelled(self, data, y))
 
     def _edited(self, rules: Sequence[Rule]) -> RuleList:
+        changed = self._with_rules(rules)
+        return replace(changed, info=changed.info | {"edited": True}) if "learner" in self.info else changed
+
+    def _with_rules(self, rules: Sequence[Rule]) -> RuleList:
         """Return the list with other rules; counts that may no longer be right are marked as stale."""
-        info = self.info | ({"edited": True} if "learner" in self.info else {})
-        return replace(self, rules=mark_stale(self, rules), info=info)
+        stale = {STALE_DEFAULTS: True} if has_stale_defaults(self, rules) else {}
+        return replace(self, rules=mark_stale(self, rules), info=self.info | stale)
 
     def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
         return replace(parse_rule(text, self.features, self.label_names), origin=origin)

@@ -12,6 +12,9 @@ from polyrule.model.rule import Rule
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
+STALE_DEFAULTS = "stale_defaults"
+"""Member of the information about a list whose default counts are those before an edit."""
+
 _BY_LABEL = "BinaryRelevanceRuleClassifier"
 
 
@@ -34,14 +37,31 @@ def mark_stale(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     [False, True]
     """
     chains: dict[Hashable, int] = {}
-    old = dict(zip(before.rules, _histories(before, before.rules, chains), strict=True))
+    old = dict(zip(before.rules, _histories(before, before.rules, chains), strict=False))
     new = _histories(before, rules, chains)
     marked = []
-    for rule, history in zip(rules, new, strict=True):
+    for rule, history in zip(rules, new, strict=False):  # the last history is that of the defaults
         counted = rule.coverage is not None or bool(rule.tp or rule.fp)
         stale = counted and not rule.stale and old.get(rule, history) != history
         marked.append(_as_stale(rule) if stale else rule)
     return tuple(marked)
+
+
+def has_stale_defaults(before: RuleList, rules: Sequence[Rule]) -> bool:
+    """Return True if the default counts of an edited list depend on rules that have changed.
+
+    Examples
+    --------
+    >>> from polyrule.model import Literal, RuleList
+    >>> rules = Rule((Literal(0, 1),)), Rule((Literal(1, 1),))
+    >>> model = RuleList(rules, (), ("a", "b"), default_counts=((1, 3), (0, 2)), info={"pruning": {}})
+    >>> has_stale_defaults(model, rules[::-1]), has_stale_defaults(model, rules[:1])
+    (False, True)
+    """
+    if not any(map(any, before.default_counts)):
+        return False
+    chains: dict[Hashable, int] = {}
+    return _histories(before, before.rules, chains)[-1] != _histories(before, rules, chains)[-1]
 
 
 def _as_stale(rule: Rule) -> Rule:
@@ -52,7 +72,10 @@ def _as_stale(rule: Rule) -> Rule:
 
 
 def _histories(model: RuleList, rules: Sequence[Rule], chains: dict[Hashable, int]) -> list[Hashable]:
-    """Return a key of the earlier rules that the counts of each rule depend on; `chains` numbers sequences of rules."""
+    """Return a key of the earlier rules that the counts of each rule, and last the default counts, depend on.
+
+    `chains` numbers sequences of rules.
+    """
     info = model.info
     all_matter = model.full or not (info.get("learner") == _BY_LABEL or info.keys() & {"pruning", "recounted"})
 
@@ -70,4 +93,5 @@ def _histories(model: RuleList, rules: Sequence[Rule], chains: dict[Hashable, in
         whole = chain(whole, rule)
         for label in labels:
             by_label[label] = chain(by_label[label], rule)
+    histories.append(("all", whole) if all_matter else tuple(by_label.values()))
     return histories
