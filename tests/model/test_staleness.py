@@ -84,8 +84,8 @@ def test_explanations_mark_counts_before_an_edit(tmp_path) -> None:
     model = LEARNERS["default"].fit(examples).model_.insert(0, "a <- x0 > 7")
     model.save(tmp_path / "m.json")
     labels = load(tmp_path / "m.json").explain(examples, row=0).labels
-    assert all(reason.stale for reason in labels if reason.rule is None)
-    told = {reason.stale: reason.words[3].startswith("before the edit ") for reason in labels}
+    assert all(reason.outdated for reason in labels if reason.rule is None)
+    told = {reason.outdated: reason.words[3].startswith("before the edit ") for reason in labels}
     assert told.items() <= {(True, True), (False, False)}
     assert True in told
     assert "(before the edit " in str(model.explain(examples, row=0))

@@ -41,7 +41,6 @@ def learner_of(model: Any, **changes: Any) -> Any:
         raise OptionError(
             f"the model was learned with {', '.join(unknown)}, which this version of {name} does not have"
         )
-    parameters = signature(_LEARNERS[name]).parameters
-    usual = {name: plain(parameter.default) for name, parameter in parameters.items()}  # as a file has them
-    chosen = {key: value for key, value in options.items() if (value, type(value)) != (usual[key], type(usual[key]))}
-    return _LEARNERS[name](**chosen | {key: value for key, value in changes.items() if key in accepted})
+    defaults = {key: plain(parameter.default) for key, parameter in signature(_LEARNERS[name]).parameters.items()}
+    options = {key: value for key, value in options.items() if repr(value) != repr(defaults[key])}
+    return _LEARNERS[name](**options | {key: value for key, value in changes.items() if key in accepted})

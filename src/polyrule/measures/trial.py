@@ -60,7 +60,7 @@ def extent(case: Case, budget: int) -> str:
 
     >>> from polyrule import measures
     >>> extent(Case(measures.matthews()), 4000)
-    '4000 small worlds, among them all with up to 3 labels and 5 examples'
+    '4000 small problems, among them all with up to 3 labels and 5 examples'
     """
     among = ""
     if case.by_profiles:

@@ -21,7 +21,7 @@ from polyrule.data.table import Table, row_blocks
 from polyrule.errors import ModelError
 from polyrule.model.narrowing import fit_to
 from polyrule.model.predict import fired_weights, predict
-from polyrule.model.staleness import STALE_DEFAULTS
+from polyrule.model.staleness import OUTDATED_DEFAULTS
 from polyrule.utils.arrays import Bytes, Ints, Ints32
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
         )
         for rule in counted.rules
     )
-    kept = {name: value for name, value in rule_list.info.items() if name != STALE_DEFAULTS}
-    info = note_weights({**kept, "recounted": data.name}, is_weighted(weights, scale))
+    info = note_weights(rule_list.info | {"recounted": data.name}, is_weighted(weights, scale))
+    info.pop(OUTDATED_DEFAULTS, None)
     return with_threshold_intervals(replace(counted, rules=rules, default_chances=(), info=info), table[weights > 0])
 
 

@@ -19,7 +19,7 @@ from polyrule.model.narrowing import one_example
 from polyrule.model.predict import Course, follow
 from polyrule.model.printing import format_right
 from polyrule.model.rule import Literal
-from polyrule.model.staleness import STALE_DEFAULTS
+from polyrule.model.staleness import OUTDATED_DEFAULTS
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class LabelReason:
 
     `rule` counts from 0. `tp` and `fp` are the training counts behind the decision: those of the literal, or for a
     label that nobody set, the training weight with which it was unset and equal to the default or not. `alone` are the
-    counts of the literal for all examples that the rule covers, if they are known. `stale` counts are those before an
-    edit.
+    counts of the literal for all examples that the rule covers, if they are known. `outdated` counts are those before
+    an edit.
     """
 
     label: str
@@ -46,12 +46,12 @@ class LabelReason:
     fp: float
     checks: tuple[Check, ...]
     alone: tuple[float, float] | None = None
-    stale: bool = False
+    outdated: bool = False
 
     @property
     def words(self) -> tuple[str, str, str, str]:
         """The label, its value, who set it, and how often that was right in training."""
-        right = ("before the edit " if self.stale else "") + format_right(self.tp, self.fp)
+        right = ("before the edit " if self.outdated else "") + format_right(self.tp, self.fp)
         setter = "no rule" if self.rule is None else f"rule {self.rule + 1}"
         return format_name(self.label), "present" if self.value else "absent", setter, right
 
@@ -126,7 +126,7 @@ class Explanation:
                     "tp": reason.tp,
                     "fp": reason.fp,
                     "alone": None if reason.alone is None else list(reason.alone),
-                    **({"stale": True} if reason.stale else {}),
+                    **({"stale": True} if reason.outdated else {}),
                     "conditions": [check.to_dict() for check in reason.checks],
                 }
                 for reason in self.labels
@@ -303,8 +303,8 @@ def _reason(rule_list: RuleList, label: int, course: Course, grounds: Mapping[in
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
-        stale = rule_list.info.get(STALE_DEFAULTS) is True
-        return LabelReason(name, default, None, float(rule_list.chances[-1, label]), right, wrong, (), stale=stale)
+        outdated = rule_list.info.get(OUTDATED_DEFAULTS) is True
+        return LabelReason(name, default, None, float(rule_list.chances[-1, label]), right, wrong, (), None, outdated)
     setter = course.setter[label]
     rule = rule_list.rules[setter]
     literal = next((literal for literal in rule.head if literal.label == label), None)

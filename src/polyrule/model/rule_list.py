@@ -29,7 +29,7 @@ from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
-from polyrule.model.staleness import STALE_DEFAULTS, has_stale_defaults, mark_stale
+from polyrule.model.staleness import OUTDATED_DEFAULTS, has_outdated_defaults, mark_stale
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -304,8 +304,8 @@ class RuleList(RuleModel[Rule]):
 
     def _with_rules(self, rules: Sequence[Rule]) -> RuleList:
         """Return the list with other rules; counts that may no longer be right are marked as stale."""
-        stale = {STALE_DEFAULTS: True} if has_stale_defaults(self, rules) else {}
-        return replace(self, rules=mark_stale(self, rules), info=self.info | stale)
+        marks = {OUTDATED_DEFAULTS: True} if has_outdated_defaults(self, rules) else {}
+        return replace(self, rules=mark_stale(self, rules), info=self.info | marks)
 
     def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
         return replace(parse_rule(text, self.features, self.label_names), origin=origin)

@@ -12,7 +12,7 @@ from polyrule.model.rule import Rule
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
-STALE_DEFAULTS = "stale_defaults"
+OUTDATED_DEFAULTS = "stale_defaults"
 """Member of the information about a list whose default counts are those before an edit."""
 
 _BY_LABEL = "BinaryRelevanceRuleClassifier"
@@ -47,7 +47,7 @@ def mark_stale(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     return tuple(marked)
 
 
-def has_stale_defaults(before: RuleList, rules: Sequence[Rule]) -> bool:
+def has_outdated_defaults(before: RuleList, rules: Sequence[Rule]) -> bool:
     """Return True if the default counts of an edited list depend on rules that have changed.
 
     Examples
@@ -55,7 +55,7 @@ def has_stale_defaults(before: RuleList, rules: Sequence[Rule]) -> bool:
     >>> from polyrule.model import Literal, RuleList
     >>> rules = Rule((Literal(0, 1),)), Rule((Literal(1, 1),))
     >>> model = RuleList(rules, (), ("a", "b"), default_counts=((1, 3), (0, 2)), info={"pruning": {}})
-    >>> has_stale_defaults(model, rules[::-1]), has_stale_defaults(model, rules[:1])
+    >>> has_outdated_defaults(model, rules[::-1]), has_outdated_defaults(model, rules[:1])
     (False, True)
     """
     if not any(map(any, before.default_counts)):

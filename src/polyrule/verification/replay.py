@@ -35,7 +35,7 @@ from polyrule.model.predict import predict
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
-from polyrule.model.staleness import STALE_DEFAULTS
+from polyrule.model.staleness import OUTDATED_DEFAULTS
 from polyrule.utils.arrays import Bools, Bytes, Ints
 from polyrule.verification.result import Finding
 
@@ -265,7 +265,7 @@ class ListReplay:
         for number, rule in list(enumerate(model.rules))[after:]:
             if not rule.stale:
                 yield from compare_counts(number, rule, counted.rules[number], self.label_names)
-        if STALE_DEFAULTS not in model.info:
+        if OUTDATED_DEFAULTS not in model.info:
             yield from self.compare_default_counts(model, counted.default_counts)
 
     def compare_alone(self, model: RuleList, after: int = 0) -> Iterator[Finding]:

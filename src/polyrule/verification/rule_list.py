@@ -12,7 +12,7 @@ from polyrule.heads.certificate import certify as certify_head
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.model.rule_list import RuleList
-from polyrule.model.staleness import STALE_DEFAULTS
+from polyrule.model.staleness import OUTDATED_DEFAULTS
 from polyrule.verification.claims import list_claims
 from polyrule.verification.inputs import check_data, check_features, check_thresholds, hand_made_names
 from polyrule.verification.refit import n_start_rules, refit_and_compare
@@ -94,7 +94,7 @@ def _check_rules(model: RuleList, replay: ListReplay) -> Verification:
             findings += step.search_again()
     if recounted:
         findings += replay.compare_run(model)
-    elif STALE_DEFAULTS not in model.info:
+    elif OUTDATED_DEFAULTS not in model.info:
         findings += replay.compare_default_counts(model, replay.default_counts(model))
     return Verification(len(model), tuple(findings), elsewhere, certified, searched)
 
@@ -131,14 +131,14 @@ def _check_stale(model: RuleList) -> Iterator[Finding]:
     for number, rule in list(enumerate(model.rules))[n_start_rules(model) :]:
         if rule.stale and (not model.info.get("edited") or "recounted" in model.info):
             yield Finding(number, "that its counts are those before an edit", "True", "False")
-    if STALE_DEFAULTS in model.info and not model.info.get("edited"):
+    if OUTDATED_DEFAULTS in model.info and not model.info.get("edited"):
         yield Finding(None, "that its default counts are those before an edit", "True", "False")
 
 
 def _stale_counts(model: RuleList) -> list[str]:
     numbers = ", ".join(str(number) for number, rule in enumerate(model.rules, start=1) if rule.stale)
     what = [f"of rule {numbers}"] if numbers else []
-    if model.info.get(STALE_DEFAULTS):
+    if model.info.get(OUTDATED_DEFAULTS):
         what.append("of labels that no rule sets")
     return [f"the counts {' and '.join(what)}, which are those before an edit"] if what else []
 
