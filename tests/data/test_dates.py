@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import polyrule
 from polyrule import RuleListClassifier
 from polyrule.data import Feature, read, read_chunks, to_table
 from polyrule.data.dates import day_of, format_date
 from polyrule.data.derive.dates import part_of
-from polyrule.errors import DataError, DataWarning, OptionError
+from polyrule.errors import DataError, DataWarning, ModelError, OptionError
 from polyrule.model import RuleList, parse_rule
 
 PLANS = ["basic", "plus", "pro"]
@@ -100,8 +101,53 @@ def test_frames_hold_dates_as_text(library):
 
 
 def test_frames_with_dates_that_may_be_read_in_two_ways_say_so():
-    with pytest.warns(DataWarning, match="'on' holds dates such as '3/14/2021' as text.*to_datetime"):
-        assert to_table(pd.DataFrame({"on": ["3/14/2021", "4/3/2021"]})).features[0].kind == "nominal"
+    with pytest.warns(DataWarning, match="'on' holds dates such as '3/4/2021' as text.*to_datetime"):
+        assert to_table(pd.DataFrame({"on": ["3/4/2021", "4/3/2021"]})).features[0].kind == "nominal"
+
+
+@pytest.mark.parametrize(
+    ("cells", "form", "day"),
+    [
+        (["3/14/2021", "4/3/2021"], "month/day/year", "2021-03-14"),
+        (["14/3/2021", "4/3/2021"], "day/month/year", "2021-03-14"),
+        (["1/4/2021", "1/5/2021", "1/6/2021"], "day/month/year", "2021-04-01"),
+        (["4/1/2021", "5/1/2021", "6/1/2021"], "month/day/year", "2021-04-01"),
+        (["March 14, 2021", "4 March 2021"], "month in words", "2021-03-14"),
+    ],
+)
+def test_the_form_of_dates_is_in_the_model(cells, form, day, tmp_path):
+    frame = pd.DataFrame({"on": cells})
+    table = to_table(frame)
+    assert [f.form if f.derived is None else f.derived.form for f in table.features] == [form] * 4
+    assert format_date(table.column(0)[0]) == day
+    rule = parse_rule("red <- on month >= March", table.features, ["red"])
+    model = RuleList((rule,), table.features, ("red",))
+    model.save(tmp_path / "model.json")
+    model = polyrule.load(tmp_path / "model.json")
+    assert model.predict(pd.DataFrame({"on": [cells[0], None]})).ravel().tolist() == [1, 0]
+    assert model.predict(pd.DataFrame({"on": ["2021-01-14", pd.Timestamp("2021-05-01")]})).ravel().tolist() == [0, 1]
+    namespace: dict[str, Any] = {}
+    exec(model.export("python"), namespace)
+    assert namespace["predict"]({"on": cells[0]}) == {"red": 1}
+    with pytest.raises(ModelError, match=f"SQL reads dates such as 2021-03-05, and column 'on' has them as {form}"):
+        model.export("sql")
+
+
+def test_columns_of_a_file_share_a_form():
+    text = "on|due|n\n12/31/2021|1/2/2021|1\n"
+    assert days(text).column(4).tolist() == [day_of("2021-01-02")]
+
+
+def test_hours_are_features_if_there_are_times():
+    text = "at|n\n2021-03-05 14:30|1\n2021-03-06 00:00|1\n|1\n"
+    table = days(text)
+    assert table.feature_names[:5] == ("at", "at year", "at month", "at weekday", "at hour")
+    assert table.column(0)[:2].tolist() == [day_of("2021-03-05"), day_of("2021-03-06")]
+    np.testing.assert_array_equal(table.column(4), [14, 0, np.nan])
+    assert "at hour" not in days("at|n\n2021-03-05 00:00|1\n").feature_names
+    rule = parse_rule("red <- at hour > 12", table.features, ["red"])
+    model = RuleList((rule,), table.features, ("red",))
+    assert model.predict(pd.DataFrame({"at": ["2021-01-01T13:00:00Z", "2021-01-01"]})).ravel().tolist() == [1, 0]
 
 
 def test_text_that_only_begins_with_dates_stays_text():
@@ -168,6 +214,10 @@ def days(text, **options):
         (["12/31/2021", "2/1/2022"], {}),
         (["31/12/2021", "1/2/2022"], {}),
         (["12/31/2021 9:30 PM", "2/1/2022 10:00"], {}),
+        (["12/31/21", "2/1/22"], {}),
+        (["December 31, 2021", "1 February 2022"], {}),
+        (["31-Dec-21", "Tue, 1st of Feb. 2022"], {}),
+        (["31-12-2021", "01-02-2022"], {}),
         (["12/11/2021", "2/1/2022"], {"dates": "month/day/year"}),
         (["11/12/2021", "1/2/2022"], {"dates": "day/month/year"}),
     ],
@@ -177,6 +227,9 @@ def test_dates_as_people_write_them(cells, options):
     text = "on|n\n" + "".join(f"{cell}|1\n" for cell in (*cells, ""))
     iso = "on|n\n2021-12-31|1\n2022-02-01|1\n|1\n".replace("31", "31" if "31" in cells[0] else "11")
     table = days(text, **options)
+    if any(":" in cell for cell in cells):
+        assert table.column(4)[:2].tolist() == [21.0, 10.0]
+        iso = iso.replace("31|", "31 21:30|").replace("02-01|", "02-01T10:00|")
     assert table.features == days(iso).features
     np.testing.assert_array_equal(table.values, days(iso).values)
     parts = read_chunks(io.BytesIO(text.encode()), labels=None, delimiter="|", rows=1, **options)
@@ -192,10 +245,12 @@ def test_ambiguous_dates_are_asked_about():
     ):
         days(text)
     features = days("on|n\n12/31/2021|1\n").features
+    assert days(text, features=features).column(0)[0] == day_of("2021-03-04")
+    iso = days("on|n\n2021-12-31|1\n").features
     with pytest.raises(
         DataError, match=r"expected a date such as 2021-03-05, found '3/4/2021'; pass dates='day/month/"
     ):
-        days(text, features=features)
+        days(text, features=iso)
     assert days(text, nominal="on").features[0].categories == ("12/11/2021", "3/4/2021")
     with pytest.raises(OptionError, match="dates must be one of"):
         days(text, dates="year/day/month")
@@ -239,7 +294,7 @@ def test_json_lines_look_at_every_date():
         DataError, match=r"dates such as '3/4/2021', in which every day may be a month; pass dates='day/m"
     ):
         lines("3/4/2021", "12/11/2021")
-    with pytest.raises(DataError, match="line 1, column 'on': expected a date such as 2021-03-05, found '12/31/2021'"):
+    with pytest.raises(DataError, match="line 2, column 'on': '31/12/2021' is no date, if dates are written mon"):
         lines("12/31/2021", "31/12/2021", features=lines("12/31/2021").features)
 
 
@@ -265,7 +320,8 @@ def test_times_of_every_zone_are_dates(zone: str) -> None:
     """Zones whose names hold an underscore, a digit or a sign were taken for objects that no rule can test."""
     times = pd.to_datetime(["2020-03-04 23:30", "2020-03-06 00:30"]).tz_localize(zone)
     table = to_table(pd.DataFrame({"at": times}))
-    assert table.feature_names == ("at", "at year", "at month", "at weekday")
+    assert table.feature_names == ("at", "at year", "at month", "at weekday", "at hour")
+    assert table.column(4).tolist() == [23.0, 0.0]
     assert np.diff(table.column(0)).tolist() == [2]  # the day where it was, not that in UTC
 
 

@@ -70,8 +70,7 @@ def test_findings_are_about_what_a_person_wrote_and_has_not_said_yet(tmp_path):
     for name in ("logs.jsonl", "logs.xlsx", "logs.csv"):
         found = session.take(Origin.of_file(tmp_path / name))["findings"]
         assert found == [
-            "column 'time' holds times of day, which are not used: rules see the month and weekday, "
-            "and days between dates"
+            "column 'time' holds times of day: rules see the month, weekday and hour, and days between dates"
         ]
     session.prepare({"labels": ["sick"]})
     assert any("'id' has a distinct value in most rows" in text for text in session.state()["findings"])

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.dates import POINTS, day_of
+from polyrule.data.dates import POINTS, moment_of
 from polyrule.data.table import TEXTUAL, Feature, check_finite
 from polyrule.errors import DataError, UnseenCategoryWarning
 from polyrule.utils.arrays import Array, Floats
@@ -217,6 +217,8 @@ def encode_source(
     >>> feature.categories, codes
     (('b', 'b|a'), array([ 1., nan,  0.]))
     """
+    if feature.kind == "date" and not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
+        return feature, _moments(values, feature)
     if feature.kind not in TEXTUAL or feature.categories:
         return feature, encode_column(values, feature, unseen)
     texts = [cell_text(value, feature.separator) for value in values]
@@ -240,15 +242,22 @@ def cell_text(value: Any, separator: str = "") -> str | None:
 
 
 def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
+    days = _moments(values, feature)
+    return np.floor(days) if feature.derived is None else feature.derived.values(days)
+
+
+def _moments(values: Sequence[Any] | Array, feature: Feature) -> Floats:
+    """Return days with times of day as fractions."""
     days = np.empty(len(values))
+    form = (feature.form if feature.derived is None else feature.derived.form_of(feature.column)) or POINTS
     for row, value in enumerate(values):
-        day = np.nan if is_missing(value) else day_of(value, POINTS)
+        day = np.nan if is_missing(value) else moment_of(value, form)
         if day is None:
             raise DataError(
                 f"column {feature.column!r}, row {row}: expected a date such as 2021-03-05, got {shorten(value)}"
             )
         days[row] = day
-    return days if feature.derived is None else feature.derived.values(days)
+    return days
 
 
 def _encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None) -> Floats:

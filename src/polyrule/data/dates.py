@@ -4,31 +4,50 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import floor
 from typing import Any
 
 import numpy as np
 
+_SECONDS_OF_DAY = 86_400
+_MIN_MONTHS = 3
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - EPOCH, datetime.date.max.toordinal() - EPOCH
 """The days that can be written as dates: from 0001-01-01 to 9999-12-31."""
-# A date that begins with the year, perhaps with a time of day, which is not used, and a time zone, not applied.
-_WRITTEN = re.compile(
-    r"(\d{4})(?:-(\d\d)-(\d\d)|/(\d{1,2})/(\d{1,2}))"
-    r"(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?",
-    re.ASCII,
+_TIME = (
+    r"(?:(?:[T ]|, ?| at )(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?: ?([AaPp])\.?[Mm]\.?)?"
+    r"(?: ?(?:Z|UTC|GMT|[A-Z]{3,4}|[+-]\d\d:?\d\d))?)?"
 )
-
+"""A time of day, perhaps with a time zone, which is not applied."""
+_WRITTEN = re.compile(rf"(\d{{4}})(?:-(\d\d)-(\d\d)|/(\d{{1,2}})/(\d{{1,2}})){_TIME}", re.ASCII)
 _DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
-_LOCAL = re.compile(
-    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:,? \d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?", re.ASCII
+_LOCAL = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|(?<=/)\d\d){_TIME}", re.ASCII)
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
+_MONTH_FIRST = re.compile(
+    rf"{_WEEKDAY}{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}}){_TIME}", re.ASCII | re.IGNORECASE
+)
+_DAY_FIRST = re.compile(
+    rf"{_WEEKDAY}(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)?[ -]{_MONTH},?[ -](\d{{4}}|\d\d){_TIME}",
+    re.ASCII | re.IGNORECASE,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LAST_YEAR_OF_CENTURY = 68
+"""Years of two digits are 1969 to 2068, as POSIX has it."""
 
 
 DATE_FORMS = ("day/month/year", "month/day/year")
 """How dates with slashes may be written; those with points, such as 31.12.2021, begin with the day everywhere."""
 POINTS = "day.month.year"
 """Dates with points only."""
+IN_WORDS = "month in words"
+"""Dates such as August 14, 2020 and 26-Oct-12, which are read in any form."""
+WRITTEN_FORMS = (*DATE_FORMS, IN_WORDS)
+"""Forms that a feature may have."""
 
 
 def day_of(value: Any, form: str | None = None) -> float | None:
@@ -40,30 +59,71 @@ def day_of(value: Any, form: str | None = None) -> float | None:
     (1.0, 1.0, 1.0, None)
     >>> day_of("02.01.1970", POINTS), day_of("1/2/1970", POINTS), day_of("1/2/1970 9:30 PM", "month/day/year")
     (1.0, None, 1.0)
+    >>> day_of("January 2, 1970"), day_of("2-Jan-70"), day_of("Fri, 2 Jan 1970 10:00:00 GMT")
+    (1.0, 1.0, 1.0)
+    """
+    moment = moment_of(value, form)
+    return None if moment is None else float(floor(moment))
+
+
+def moment_of(value: Any, form: str | None = None) -> float | None:
+    """Return the day as `day_of` does, with the time of day as its fraction.
+
+    >>> moment_of("1970-01-02 06:00"), moment_of("1/2/1970 6:00 PM", "month/day/year")
+    (1.25, 1.75)
     """
     if isinstance(value, str):
-        value = _date_of_text(value.strip(), form)
+        return _moment_of_text(value.strip(), form)
     if isinstance(value, datetime.date):  # a datetime is one, too
         try:
-            return float(value.toordinal() - EPOCH)
+            day = float(value.toordinal() - EPOCH)
         except (NotImplementedError, ValueError):  # pandas knows days past the year 9999
             return None
+        if isinstance(value, datetime.datetime):
+            return day + (value.hour * 3600 + value.minute * 60 + value.second) / _SECONDS_OF_DAY
+        return day
     return None
 
 
-def _date_of_text(text: str, form: str | None) -> datetime.date | None:
-    local = None if form is None else _LOCAL.fullmatch(text)
+def _moment_of_text(text: str, form: str | None) -> float | None:
+    local = None if form in (None, IN_WORDS) else _LOCAL.fullmatch(text)
     if local is not None and (local[2] == "." or form != POINTS):
-        by_month = local[2] == "/" and form == "month/day/year"
-        year, month, day = (local[4], local[1], local[3]) if by_month else (local[4], local[3], local[1])
-    elif found := _WRITTEN.fullmatch(text):
-        year, month, day = filter(None, found.groups())
-    else:
+        by_month = local[2] != "." and form == "month/day/year"
+        month, day = (local[1], local[3]) if by_month else (local[3], local[1])
+        return _moment(local[4], int(month), day, local.groups()[4:])
+    if parts := _WRITTEN.fullmatch(text):
+        year, month, day = filter(None, parts.groups()[:5])
+        return _moment(year, int(month), day, parts.groups()[5:])
+    if not text[:1].isalnum() or not text.isascii():
+        return None
+    if parts := _MONTH_FIRST.fullmatch(text):
+        return _moment(parts[3], _month(parts[1]), parts[2], parts.groups()[3:])
+    if parts := _DAY_FIRST.fullmatch(text):
+        return _moment(parts[3], _month(parts[2]), parts[1], parts.groups()[3:])
+    return None
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1
+
+
+def _moment(year: str, month: int, day: str, time: Sequence[str | None]) -> float | None:
+    """Return a day with its time, None if there is no such day or time."""
+    full_year = int(year)
+    if len(year) == 2:
+        full_year += 2000 if full_year <= _LAST_YEAR_OF_CENTURY else 1900
+    hour, minute, second = (int(part or 0) for part in time[:3])
+    if half := time[3]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half in "Pp" else 0)
+    if hour > 24 or minute > 59 or second > 60:
         return None
     try:
-        return datetime.date(int(year), int(month), int(day))
+        number = datetime.date(full_year, month, int(day)).toordinal() - EPOCH
     except ValueError:
         return None
+    return number + min(hour * 3600 + minute * 60 + second, _SECONDS_OF_DAY - 1) / _SECONDS_OF_DAY
 
 
 def day_said(value: Any) -> float | None:
@@ -88,12 +148,16 @@ class DateForms:
 
     >>> DateForms(["3/4/2021", "3/14/2021", None]).left, DateForms(["3/4/2021"]).left, DateForms(["soon"]).left
     (['month/day/year'], ['day/month/year', 'month/day/year'], [])
+    >>> DateForms(["1/1/2021", "1/2/2021", "1/3/2021"]).left, DateForms(["August 14, 2020"]).in_words
+    (['day/month/year'], True)
     >>> DateForms(["1.2.2021"]).left, DateForms(["2021-03-05", None]).plain, DateForms([None]).plain
     (['day/month/year'], True, False)
     """
 
     def __init__(self, cells: Iterable[Any] = ()) -> None:
         self._forms, self._plain = list(DATE_FORMS), True
+        self._firsts: set[str] = set()
+        self._seconds: set[str] = set()
         self.example: Any = None
         self.slashes = self.timed = False
         self.open = True  # whether they may still all be dates
@@ -102,26 +166,45 @@ class DateForms:
 
     @property
     def plain(self) -> bool:
-        """Whether all are dates, or text such as 2021-12-31, and there is one."""
+        """Whether all are dates, or text such as 2021-12-31 or August 14, 2020, and there is one."""
         return self._plain and self.example is not None
 
     @property
+    def in_words(self) -> bool:
+        """Whether months are written in letters."""
+        return self.plain and isinstance(self.example, str) and _WRITTEN.fullmatch(self.example.strip()) is None
+
+    @property
     def left(self) -> list[str]:
-        """The forms that are left; dates with points are written in one way."""
+        """The forms that are left; dates with points are written in one way.
+
+        Where days and months could be exchanged, a part that is always 1 beside others that vary is the day.
+        """
         if self.example is None:
             return []
-        return self._forms if self.slashes else self._forms[:1]
+        if not self.slashes:
+            return self._forms[:1]
+        if len(self._forms) == 2:
+            for constant, varying, form in zip(
+                (self._firsts, self._seconds), (self._seconds, self._firsts), DATE_FORMS, strict=True
+            ):
+                if {part.lstrip("0") for part in constant} == {"1"} and len(varying) >= _MIN_MONTHS:
+                    return [form]
+        return self._forms
 
     def see(self, cell: Any) -> None:
         """Take in a cell, None where it is missing."""
         if cell is None or not self.open:
             return
-        fits = is_local_date(cell)
-        self._forms = [form for form in self._forms if fits and day_of(cell, form) is not None]
+        local = _LOCAL.fullmatch(cell.strip()) if isinstance(cell, str) else None
+        self._forms = [form for form in self._forms if local is not None and day_of(cell, form) is not None]
         self._plain = self._plain and day_of(cell) is not None
         self.open = self._plain or bool(self._forms)
         self.example = cell if self.example is None else self.example
-        self.slashes |= fits and "/" in cell
+        if local is not None and local[2] != ".":
+            self.slashes = True
+            self._firsts.add(local[1])
+            self._seconds.add(local[3])
         self.timed |= isinstance(cell, str) and ":" in cell
 
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 import numpy as np
 
 from polyrule.data.columns import shorten
+from polyrule.data.dates import WRITTEN_FORMS
 from polyrule.data.derive.registry import DERIVATIONS
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, PolyruleError
@@ -221,6 +222,8 @@ def feature_record(feature: Feature) -> dict[str, Any]:
         record["categories"] = list(feature.categories)
     if feature.derived is not None:
         record[feature.derived.KEY] = feature.derived.to_json()
+    if feature.form and feature.kind == "date":
+        record["form"] = feature.form
     if feature.flag:
         record["flag"] = True
     return record
@@ -228,7 +231,7 @@ def feature_record(feature: Feature) -> dict[str, Any]:
 
 def read_feature(node: Node, others: tuple[str, ...] = ()) -> Feature:
     """Return the feature that `feature_record` described; the `others` are members for somebody else to read."""
-    members = node.fields(("name", "kind"), ("categories", *(one.KEY for one in DERIVATIONS), "flag", *others))
+    members = node.fields(("name", "kind"), ("categories", *(one.KEY for one in DERIVATIONS), "flag", "form", *others))
     kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")
     categories = members["categories"].maybe(lambda n: tuple(item.text() for item in n)) or ()
     if kind in ("numeric", "date") and categories:
@@ -241,7 +244,10 @@ def read_feature(node: Node, others: tuple[str, ...] = ()) -> Feature:
     flag = members["flag"].maybe(lambda n: n.flag()) or False
     if flag and kind != "numeric":
         node.fail(f"is {kind}, and only a numeric feature can be a flag")
-    return Feature(name, kind, categories, derived, flag)
+    form = members["form"].maybe(lambda n: n.choice(*WRITTEN_FORMS)) or ""
+    if form and kind != "date":
+        node.fail(f"is {kind}, and only dates are written in a form")
+    return Feature(name, kind, categories, derived, flag, form=form)
 
 
 def _layout(document: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from polyrule.data.columns import (
     listing,
     shorten,
 )
-from polyrule.data.dates import POINTS, DateForms, day_of
+from polyrule.data.dates import IN_WORDS, POINTS, DateForms, day_of
 from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.derive.members import LISTED
 from polyrule.data.labelspec import choose_columns
@@ -121,7 +121,7 @@ def frame_to_table(
     frame = open_frame(data)
     names = column_names(frame)
     if features is None:
-        found = [(name, _date(name) if _holds_dates(frame[:, j]) else None) for j, name in enumerate(names)]
+        found = [(name, _dates(frame[:, j], name)) for j, name in enumerate(names)]
         table = recognize(_read_columns(frame, range(len(names)), found, unseen), _declared(frame, names))
         return add_derived(table)
     known = source_features(features)
@@ -138,10 +138,6 @@ def _declared(frame: nw.DataFrame[Any], names: Sequence[str]) -> list[str]:
     ]
 
 
-def _date(name: str) -> Feature:
-    return Feature(name, "date")
-
-
 def _read_columns(
     frame: nw.DataFrame[Any],
     sources: Sequence[int],
@@ -153,6 +149,7 @@ def _read_columns(
     single = {source: frame.get_column(columns[source]) for source in set(sources) - plain.keys()}
     narrow = all(kind in _NARROW_NUMBERS for kind in plain.values())
     narrow = narrow and all(series.dtype in _NARROW for series in single.values())
+    narrow = narrow and not any(feature is not None and feature.kind == "date" for _, feature in wanted)  # has times
     values = np.empty((len(frame), len(sources)), dtype=np.float32 if narrow else np.float64, order="F")
     found: list[Feature] = []
     together: dict[Any, list[int]] = {}
@@ -260,22 +257,27 @@ def python_values(series: nw.Series[Any]) -> list[Any]:
         raise DataError(f"column {series.name!r} cannot be read ({reason}); convert or drop it first") from problem
 
 
-def _holds_dates(series: nw.Series[Any]) -> bool:
-    """Whether a column holds dates: as such, as objects (pandas, where there is no time of day), or as clear text."""
+def _dates(series: nw.Series[Any], name: str) -> Feature | None:
+    """Return the feature of a column of dates: as such, as objects of pandas, or as text; else None."""
     if series.dtype in (nw.Datetime, nw.Date):
-        return True
+        return Feature(name, "date")
     if series.dtype not in (nw.Object, nw.String, nw.Unknown):  # Unknown: narwhals reads no zone with an underscore
-        return False
+        return None
     known = [value for value in python_values(series) if not is_missing(value)]
     forms = DateForms(known)
-    if unclear := forms.slashes and bool(forms.left):
+    if forms.slashes and len(forms.left) > 1:
         warnings.warn(
             f"column {series.name!r} holds dates such as {shorten(known[0])} as text, which may be a day or a month "
             "first: turn them into dates (pandas.to_datetime, polars' str.to_date) for rules to test them as such",
             DataWarning,
             stacklevel=depth_of_caller(),
         )
-    return bool(known) and not unclear and all(day_of(value, POINTS) is not None for value in known)
+        return None
+    if forms.slashes and forms.left:
+        return Feature(name, "date", form=forms.left[0])
+    if not known or any(day_of(value, POINTS) is None for value in known):
+        return None
+    return Feature(name, "date", form=IN_WORDS if forms.in_words else "")
 
 
 def _is_ordered(series: nw.Series[Any]) -> bool:

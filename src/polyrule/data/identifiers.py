@@ -26,6 +26,7 @@ _YEARS = (1500, 2100)
 _KEY_WORDS = frozenset(
     ("id", "ids", "uuid", "guid", "key", "pk", "nr", "num", "no", "number", "idx", "index", "rownames", "rowid")
 )
+_BIRTH_WORDS = frozenset(("birth", "birthday", "birthdate", "born", "dob"))
 _NAME_PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _POSITION_NAME = re.compile(r"x\d+")
 
@@ -101,6 +102,15 @@ def is_key_name(name: str) -> bool:
     """
     words = [word.lower() for word in _NAME_PARTS.split(name) if word]
     return not words or words[-1] in _KEY_WORDS or words[0] == "unnamed"
+
+
+def is_birth_name(name: str) -> bool:
+    """Return True if a column is called as dates of birth are.
+
+    >>> is_birth_name("birth_date"), is_birth_name("DOB"), is_birth_name("dateOfBirth"), is_birth_name("admitted")
+    (True, True, True, False)
+    """
+    return not _BIRTH_WORDS.isdisjoint(word.lower() for word in _NAME_PARTS.split(name))
 
 
 def is_running_text(feature: Feature) -> bool:

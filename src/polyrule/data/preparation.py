@@ -15,10 +15,16 @@ import scipy.sparse as sp
 from polyrule.data.derive.columns import derive
 from polyrule.data.derive.members import Member, split_members
 from polyrule.data.derive.quantities import Quantity
-from polyrule.data.derive.spans import DaysBetween
+from polyrule.data.derive.spans import DaysBetween, YearsBetween
 from polyrule.data.derive.vocabulary import find_items, find_words
 from polyrule.data.derive.words import Cell, Word
-from polyrule.data.identifiers import find_identifiers, identifier_messages, is_left_out, without_values
+from polyrule.data.identifiers import (
+    find_identifiers,
+    identifier_messages,
+    is_birth_name,
+    is_left_out,
+    without_values,
+)
 from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.errors import DataError, DataWarning
 from polyrule.utils.messages import depth_of_caller
@@ -61,7 +67,7 @@ def without_past(table: Table, keep: Collection[str] = ()) -> Table:
     """Return the table with days and years of dates that tell rows apart no more, unless `keep` names their column.
 
     A threshold of an absolute date divides the past; new rows are all behind it. Months, weekdays and days between
-    dates recur, and remain; so does whether a date is missing.
+    dates recur, and remain; so does whether a date is missing. Births remain: new rows have people of every age.
 
     Examples
     --------
@@ -72,7 +78,9 @@ def without_past(table: Table, keep: Collection[str] = ()) -> Table:
     past = [
         j
         for j, f in enumerate(table.features)
-        if (f.kind == "date" or getattr(f.derived, "part", "") == "year") and not {f.name, f.column} & set(keep)
+        if (f.kind == "date" or getattr(f.derived, "part", "") == "year")
+        and not {f.name, f.column} & set(keep)
+        and not is_birth_name(f.column)
     ]
     if not past:
         return table
@@ -119,13 +127,15 @@ def with_spans(table: Table) -> Table:
     if len(dates) > _MAX_DATES:
         return table
     spans: list[DaysBetween] = []
+    features = table.features
     columns: list[Any] = []
     for start, end in permutations(dates, 2):
         days = table.column(end) - table.column(start)
         known = days[~np.isnan(days)]
         if len(known) and (known >= 0).all() and (known > 0).any():
-            spans.append(DaysBetween(table.features[start].name, table.features[end].name))
-            columns.append(days)
+            kind = YearsBetween if is_birth_name(features[start].name) else DaysBetween
+            spans.append(kind(features[start].name, features[end].name, features[start].form, features[end].form))
+            columns.append(spans[-1].values(table.column(start), table.column(end)))
     return table.with_columns(columns, [span.feature() for span in spans])
 
 

@@ -17,7 +17,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.dates import day_of
 from polyrule.data.derive.columns import add_derived, derive
 from polyrule.data.formats.arff import ArffReader
-from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
+from polyrule.data.formats.blocks import TIMES, Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader
@@ -185,9 +185,10 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
     reader, layout = opened.reader, _settled_layout(opened)
     assembler = Assembler(layout, opened.name, opened.source.budget)
     names = [encoder.name for encoder in layout.encoders.values()]
+    timed = [column.name for column in reader.columns if column.remark == TIMES]
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
-        whole = _with_dates(assembler.dataset(), opened.roles, names)
+        whole = _with_dates(assembler.dataset(), opened.roles, names, timed)
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
     _warn(layout)
@@ -316,12 +317,14 @@ def _warn(layout: Layout) -> None:
         warn_about_strange_tags(layout.tags.strange, layout.reader.name)
 
 
-def _with_dates(data: Dataset, roles: Roles, declared: Collection[str] = ()) -> Dataset:
+def _with_dates(
+    data: Dataset, roles: Roles, declared: Collection[str] = (), timed: Collection[str] | None = None
+) -> Dataset:
     """Return the data with the columns that are derived from it, or with those that a model needs."""
     if roles.features is not None:
         X = derive(data.X, tuple(roles.features))
     else:
-        X = add_derived(recognize(data.X, declared, roles.quantities))
+        X = add_derived(recognize(data.X, declared, roles.quantities), timed)
     return data if X is data.X else replace(data, X=X)
 
 

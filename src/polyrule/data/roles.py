@@ -16,7 +16,7 @@ from polyrule.data.derive.columns import source_features
 from polyrule.data.derive.members import LISTED
 from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.words import Cell
-from polyrule.data.formats.blocks import Column, Reader
+from polyrule.data.formats.blocks import EITHER, Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
 from polyrule.data.identifiers import is_left_out
@@ -308,14 +308,15 @@ def _ordinal(given: Any, names: list[str]) -> dict[int, tuple[str, ...]]:
 
 
 def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:
-    if date and column.kind != "mixed":
-        return Encoder(column.name, "date", date_form=column.date_form)
+    form = _date_form(reader, column)
+    if (date and column.kind != "mixed") or (column.kind == "mixed" and form is not None and not nominal):
+        return Encoder(column.name, "date", date_form=form)
     if nominal or (column.kind == "nominal" and not numeric):
         return Encoder(column.name, "nominal", column.categories, declared=nominal)
     if numeric or column.kind in ("numeric", "auto"):
         return Encoder(column.name, "numeric", tentative=column.kind == "auto" and not numeric)
     if column.kind in ("date", "auto-date"):
-        return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
+        return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=form)
     if column.kind == "mixed":
         raise unread(reader, column)
     what = "free text" if column.kind == "string" else f"{column.kind} values"
@@ -324,6 +325,11 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date:
         f"({argument('drop')}), make it the row identifier ({argument('identifier')}) or declare it nominal "
         f"({argument('nominal')})"
     )
+
+
+def _date_form(reader: Reader, column: Column) -> str | None:
+    """Return how dates are written: where a column does not show it, as in the other columns of the file."""
+    return reader.hints.dates if column.date_form == EITHER else column.date_form
 
 
 def unread(reader: Reader, column: Column) -> DataError:
@@ -350,7 +356,7 @@ def _model_encoders(
         j = position[name]
         categories = feature.categories if feature.has_categories else None
         if feature.kind == "date":
-            encoders[j] = Encoder(name, "date", date_form=reader.columns[j].date_form)
+            encoders[j] = Encoder(name, "date", date_form=feature.form or _date_form(reader, reader.columns[j]))
         elif feature.kind in TEXTUAL:
             encoders[j] = Encoder(name, feature.kind, separator=feature.separator)
         else:

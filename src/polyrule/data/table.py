@@ -52,6 +52,8 @@ class Feature:
         Not part of what makes two features equal.
     separator : str
         The character between the members of a list.
+    form : str
+        How dates are written, if not as 2021-12-31; not part of what makes two features equal.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Feature:
     derived: Derivation | None = field(default=None, repr=False)
     flag: bool = field(default=False, repr=False, compare=False)
     separator: str = field(default="", repr=False)
+    form: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(FeatureKind):

@@ -60,7 +60,7 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
             *_number_words(look.setup.reading),
             *(_remark(column) for column in look.odd if ODD[column.kind] != "words"),
             *(
-                visible(f"column {name!r} holds {TIMES}: rules see the month and weekday, and days between dates")
+                visible(f"column {name!r} holds {TIMES}: rules see the month, weekday and hour, and days between dates")
                 for name in look.timed
             ),
             *(_told(data, _open_remarks(remarks, choices["parts"])) if choices else ()),

@@ -128,6 +128,7 @@ class Look:
     setup: Setup  # what has to be said so that the file can be read at all
     odd: tuple[Column, ...] = ()  # columns about which something has to be said
     timed: tuple[str, ...] = ()  # columns of dates with times of day
+    styles: frozenset[str] = frozenset()  # how columns of numbers are written, as the reader advises it
     sheets: tuple[str, ...] = ()  # the sheets among which a workbook lets one choose
 
 
@@ -163,14 +164,13 @@ def _first_look(origin: Origin) -> Look:
             return _look(origin, {"decimal": ","})
         except DataError:
             raise problem from None
-    styles = {column.advice for column in look.odd} & _STYLES.keys()
-    if len(styles) != 1:  # as written in Python, or in several ways
+    if len(look.styles) != 1:  # as written in Python, or in several ways
         return look
     try:
-        other = _look(origin, _STYLES[styles.pop()])
+        other = _look(origin, _STYLES[next(iter(look.styles))])
     except DataError:
         return look
-    return other if len(other.odd) < len(look.odd) else look
+    return look if other.styles else other
 
 
 #: how numbers may be written, by the advice that the reader gives
@@ -206,7 +206,8 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
             odd.append(refused)
     if not len(data):
         raise DataError(f"{origin.name}: has no rows")
-    return Look(data, named, Setup(said), tuple(odd), timed)
+    styles = frozenset(column.advice for column in columns) & _STYLES.keys()
+    return Look(data, named, Setup(said), tuple(odd), timed, styles)
 
 
 def _load_unlabelled(origin: Origin, reading: dict[str, Any]) -> tuple[Dataset, tuple[str, ...]]:

@@ -12,20 +12,25 @@ import pytest
 
 from polyrule.data import Feature, Table
 from polyrule.data.columns import encode_source
-from polyrule.data.dates import day_of, format_date
+from polyrule.data.dates import day_of, format_date, moment_of
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.derive.dates import DATE_PARTS, DatePart, date_features
+from polyrule.data.derive.hours import HourOfDay
 from polyrule.data.derive.members import Member
 from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.registry import DERIVATIONS, derivation_of
-from polyrule.data.derive.spans import DaysBetween
+from polyrule.data.derive.spans import DaysBetween, YearsBetween
 from polyrule.data.derive.words import Cell, Word
 from polyrule.data.documents import Node, feature_record, read_feature
 from polyrule.errors import DataError, ModelError
 
 # One example per derivation, with cells of its source as people write them; a new class needs a row.
 TEXTS = ["2021-03-05", "1900-02-28", None, "2000-12-31", "0001-01-01", "9999-12-31"]
+WORDED = ["August 14, 2020", "26-Oct-12", "Sun, 1st of May 2022 10:30 pm", "2 Jan. 69", "4 March 68"]
+SLASHES = ["3/4/2021", "12/31/99", "4.3.2021", "2021-03-04"]
+SLASH_DAYS = [day_of(t, "month/day/year") for t in SLASHES]
+TIMES = ["2021-03-05 14:30", "2021-03-05T00:05:00Z", "2021-03-05", None, "2021-03-05 23:59:59.9 +02:00"]
 PLOTS = ["A ZOMBIE, undead", "zombies", None, "", "it's über-zombie\u2019s ÜBER", "re\tzombie|x", "5 % _zombie_ <b>"]
 LISTS = ["b, a (x, y) ,c", "b", None, "", "a (x, y)", "ab,b c, B", "it's, a"]
 SIZES = ["90 min", "2 Seasons", "1 season", " 7.5 MIN ", None, "", "-3 min", "min", "12", "1 h 30 min", "1,000 min"]
@@ -34,6 +39,10 @@ COMMAS = ["1.234,5", "3,25", "12", None, "x"]
 JSON_CELLS = ['["a", "say \\"hi\\""]', "[]", None]
 EXAMPLES = [
     *((DatePart("on day", part), TEXTS, [np.nan if t is None else day_of(t) for t in TEXTS]) for part in DATE_PARTS),
+    *((DatePart("on day", part), WORDED, [day_of(t) for t in WORDED]) for part in DATE_PARTS),
+    *((DatePart("on day", part, "month/day/year"), SLASHES, SLASH_DAYS) for part in DATE_PARTS),
+    (HourOfDay("on day"), TIMES, [np.nan if t is None else moment_of(t) for t in TIMES]),
+    (HourOfDay("on day", "month/day/year"), ["1/2/2021 12:05 am", "1/2/21 1:00 p.m."], [18629.003, 18629.542]),
     (Cell("on day"), PLOTS, PLOTS),
     *((Word("on day", word), PLOTS, PLOTS) for word in ("zombie", "s", "5", "über")),
     *((Member("on day", member), LISTS, LISTS) for member in ("b", "a (x, y)", "it's", "zzz")),
@@ -60,7 +69,7 @@ def expected_values(derivation: Derivation, source: list[object]) -> np.ndarray:
 
 
 def test_there_is_an_example_of_every_derivation():
-    assert {type(derivation) for derivation, _, _ in EXAMPLES} | {DaysBetween} == set(DERIVATIONS)
+    assert {type(derivation) for derivation, _, _ in EXAMPLES} | {DaysBetween, YearsBetween} == set(DERIVATIONS)
     assert len({kind.KEY for kind in DERIVATIONS}) == len(DERIVATIONS)
 
 
@@ -110,6 +119,13 @@ def test_javascript(derivation, cells, source):
 @pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
 @EACH
 def test_sql(derivation, cells, source, engine):
+    if cells is WORDED or getattr(derivation, "form", ""):
+        form = derivation.form or "month in words"
+        with pytest.raises(ModelError, match=f"column 'on day' has them as {form}"):
+            type(derivation)(*derivation.sources, *[p for p in [getattr(derivation, "part", "")] if p], form).code(
+                "sql", "x"
+            )
+        return
     connection = pytest.importorskip(engine).connect(":memory:")
     connection.execute('CREATE TABLE data (n INTEGER, "on day" VARCHAR)')
     connection.executemany("INSERT INTO data VALUES (?, ?)", list(enumerate(cells)))
@@ -129,7 +145,7 @@ def test_the_last_source_of_a_threshold(derivation, cells, source):
         last = derivation.last_source(threshold)
         if last is not None:
             assert np.array_equal(known <= last, derivation.values(known) <= threshold)
-    assert (derivation.last_source(0.5) is not None) == (derivation.part == "year")
+    assert (derivation.last_source(0.5) is not None) == (getattr(derivation, "part", "") == "year")
 
 
 def test_other_languages_are_refused():
@@ -168,14 +184,15 @@ PAIRS += [
 ]
 
 
+@pytest.mark.parametrize("kind", [DaysBetween, YearsBetween])
 @pytest.mark.parametrize("language", ["python", "javascript", "sqlite3", "duckdb"])
-def test_days_between_two_dates(language):
-    span = DaysBetween("from", "to")
+def test_days_between_two_dates(language, kind):
+    span = kind("from", "to")
     record = json.loads(json.dumps(feature_record(span.feature())))
     assert read_feature(Node(record, "model.json")) == span.feature()
     days = [[np.nan if t is None else day_of(t) for t in pair] for pair in PAIRS]
     expected = [None if np.isnan(d) else d for d in span.values(*np.array(days).T)]
-    assert expected[:3] == [0, 61, 2]
+    assert np.multiply(expected[:3], 365.25 if kind is YearsBetween else 1).round(9).tolist() == [0, 61, 2]
     if language == "python":
         namespace: dict[str, object] = {}
         exec(span.HELPERS["python"], namespace)
@@ -195,4 +212,4 @@ def test_days_between_two_dates(language):
         value = span.code("sql", 'd."from"', 'd."to"')
         found = [one for (one,) in connection.execute(f"SELECT {value} FROM data AS d ORDER BY n").fetchall()]
         connection.close()
-    assert found == expected
+    assert found == (pytest.approx(expected) if language == "duckdb" else expected)

@@ -57,6 +57,10 @@ class Derivation:
         """Names of all columns that are read, the owner first."""
         return (self.column,)
 
+    def form_of(self, source: str) -> str:
+        """Return how the dates of a source are written, if not as 2021-12-31."""
+        return getattr(self, "form", "")
+
     def feature(self) -> Feature:
         """Return the derived feature: its name, kind and categories, with this derivation as `derived`."""
         raise NotImplementedError

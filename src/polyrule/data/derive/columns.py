@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
 from polyrule.data.columns import category_text
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.dates import date_features
+from polyrule.data.derive.hours import HourOfDay
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Floats, Ints
@@ -25,19 +26,28 @@ def source_features(features: Iterable[Feature]) -> dict[str, Feature]:
 
 def _source(name: str, feature: Feature) -> Feature:
     if feature.source_kind == "date":
-        return Feature(name, "date")
+        return Feature(name, "date", form=feature.form if feature.derived is None else feature.derived.form_of(name))
     if feature.derived is not None and feature.source_kind == "text":
         return Feature(name, "list", separator=getattr(feature.derived, "separator", ""))
     return feature
 
 
-def add_derived(table: Table) -> Table:
-    """Return a table in which the parts of each date follow it.
+def add_derived(table: Table, timed: Collection[str] | None = None) -> Table:
+    """Return a table in which the parts of each date follow it; hours only of `timed` columns, or of dates with times.
 
     >>> add_derived(Table.from_array([[18691.0]], [Feature("on", "date")])).feature_names
     ('on', 'on year', 'on month', 'on weekday')
     """
-    features = [part for f in table.features for part in (date_features(f.name) if f.kind == "date" else (f,))]
+    features: list[Feature] = []
+    for j, feature in enumerate(table.features):
+        if feature.kind != "date":
+            features.append(feature)
+            continue
+        features += date_features(feature.name, feature.form)
+        days = table.column(j)
+        has_times = bool((days != np.floor(days))[~np.isnan(days)].any())
+        if has_times if timed is None else feature.name in timed:
+            features.append(HourOfDay(feature.name, feature.form).feature())
     names = [feature.name for feature in features]
     for feature in features:
         if feature.derived is not None and names.count(feature.name) > 1:
@@ -56,14 +66,15 @@ def derive(table: Table, features: tuple[Feature, ...]) -> Table:
     >>> derive(Table.from_array([[18691.0]], [Feature("on", "date")]), (year,)).values.tolist()
     [[2021.0]]
     """
-    if table.features == features:
+    dates = [j for j, feature in enumerate(features) if feature.kind == "date"]
+    if table.features == features and not dates:
         return table
     place = {name: j for j, name in enumerate(table.feature_names)}
     groups: dict[tuple[type[Derivation], tuple[str, ...]], list[int]] = {}
     for j, feature in enumerate(features):
         if feature.derived is not None:
             groups.setdefault((type(feature.derived), feature.derived.sources), []).append(j)
-    columns: dict[int, Floats] = {}
+    columns: dict[int, Floats] = {j: np.floor(table.column(place[features[j].name])) for j in dates}
     for (kind, names), places in groups.items():
         derivations = [derived for j in places if (derived := features[j].derived) is not None]
         if kind.SOURCE == "text":

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.dates import DatePart
+from polyrule.data.derive.hours import HourOfDay
 from polyrule.data.derive.members import Member
 from polyrule.data.derive.quantities import Quantity
-from polyrule.data.derive.spans import DaysBetween
+from polyrule.data.derive.spans import DaysBetween, YearsBetween
 from polyrule.data.derive.words import Cell, Word
 from polyrule.data.table import Feature
 
-DERIVATIONS: tuple[type[Derivation], ...] = (DatePart, DaysBetween, Cell, Word, Member, Quantity)
+DERIVATIONS: tuple[type[Derivation], ...] = (
+    DatePart,
+    HourOfDay,
+    DaysBetween,
+    YearsBetween,
+    Cell,
+    Word,
+    Member,
+    Quantity,
+)
 """Each has a different `KEY`."""
 
 
@@ -20,4 +30,4 @@ def derivation_of(feature: Feature) -> Derivation | None:
     >>> derivation_of(Feature("on", "date"))
     DatePart(column='on', part='')
     """
-    return DatePart(feature.name) if feature.kind == "date" else feature.derived
+    return DatePart(feature.name, form=feature.form) if feature.kind == "date" else feature.derived

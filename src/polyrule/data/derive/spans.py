@@ -1,21 +1,23 @@
-"""Days between two columns of dates: ``days from admitted to discharged``."""
+"""Time between two columns of dates: ``days from admitted to discharged``, ``years from born to admitted``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from polyrule.data.dates import WRITTEN_FORMS
 from polyrule.data.derive.base import Derivation
-from polyrule.data.derive.dates import DatePart
+from polyrule.data.derive.dates import DatePart, check_sql_form, date_call
 from polyrule.data.table import Feature
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
     from polyrule.data.documents import Node
 
+DAYS_OF_YEAR = 365.25
 _DAYS_BEFORE_MONTH = (306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275)
 """Days from the first of March to the first of each month, January first; a year begins in March."""
 
@@ -30,6 +32,8 @@ class DaysBetween(Derivation):
         Name of the column of first dates.
     end : str
         Name of the column of last dates.
+    form, end_form : str
+        How the dates of both are written, if not as 2021-12-31; not part of what makes two derivations equal.
 
     Examples
     --------
@@ -39,44 +43,80 @@ class DaysBetween(Derivation):
     """
 
     end: str
+    form: str = field(default="", compare=False)
+    end_form: str = field(default="", compare=False)
 
     KEY: ClassVar[str] = "days"
     SOURCE: ClassVar[str] = "date"
     HELPERS: ClassVar[Mapping[str, str]] = DatePart.HELPERS
+    UNIT: ClassVar[str] = "days"
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Names of both columns."""
         return (self.column, self.end)
 
+    def form_of(self, source: str) -> str:
+        """Return how the dates of one of both columns are written."""
+        return self.form if source == self.column else self.end_form
+
     def feature(self) -> Feature:
         """Return the numeric feature."""
-        return Feature(f"days from {self.column} to {self.end}", derived=self)
+        return Feature(f"{self.UNIT} from {self.column} to {self.end}", derived=self)
 
     def values(self, *sources: Any) -> Floats:
         """Return the differences of days."""
-        days: Floats = np.asarray(sources[1], dtype=np.float64) - np.asarray(sources[0], dtype=np.float64)
+        start, end = (np.floor(np.asarray(source, dtype=np.float64)) for source in sources)
+        days: Floats = end - start
         return days
 
     def to_json(self) -> list[str]:
-        """Return the names of both columns."""
-        return [self.column, self.end]
+        """Return the names of both columns, and their forms if one has any."""
+        forms = [self.form, self.end_form] if self.form or self.end_form else []
+        return [self.column, self.end, *forms]
 
     @classmethod
     def from_json(cls, node: Node, name: str) -> Self:
         """Return the derivation of the feature `name`."""
-        names = [item.text() for item in node]
-        if len(names) != 2 or name != f"days from {names[0]} to {names[1]}":
+        nodes = node.items()
+        names, forms = [item.text() for item in nodes[:2]], [item.choice("", *WRITTEN_FORMS) for item in nodes[2:]]
+        if len(names) != 2 or len(forms) not in (0, 2) or name != f"{cls.UNIT} from {names[0]} to {names[1]}":
             node.fail(f"must name the two columns of dates of {name!r}")
-        return cls(*names)
+        return cls(*names, *forms)
 
     def code(self, language: str, *cells: str) -> str:
         """Return a difference of days."""
         start, end = cells
         if language == "sql":
+            check_sql_form(self.column, self.form)
+            check_sql_form(self.end, self.end_form)
             return f"CAST({_sql_days(end)} - {_sql_days(start)} AS DOUBLE PRECISION)"
-        days = [DatePart(self.column).code(language, cell) for cell in (end, start)]
+        days = [date_call(language, end, "", self.end_form), date_call(language, start, "", self.form)]
         return f"({days[0]} - {days[1]})"
+
+
+@dataclass(frozen=True, slots=True)
+class YearsBetween(DaysBetween):
+    """Years from one date to another, such as the age of a person at admission; a year has 365.25 days.
+
+    Examples
+    --------
+    >>> age = YearsBetween("born", "admitted")
+    >>> age.feature().name, age.values(np.array([0.0]), np.array([14610.0])).tolist()
+    ('years from born to admitted', [40.0])
+    """
+
+    KEY: ClassVar[str] = "years"
+    UNIT: ClassVar[str] = "years"
+
+    def values(self, *sources: Any) -> Floats:
+        """Return the differences in years."""
+        years: Floats = super(YearsBetween, self).values(*sources) / DAYS_OF_YEAR
+        return years
+
+    def code(self, language: str, *cells: str) -> str:
+        """Return a difference in years."""
+        return f"({super(YearsBetween, self).code(language, *cells)} / {DAYS_OF_YEAR}{'e0' * (language == 'sql')})"
 
 
 def _sql_days(cell: str) -> str:

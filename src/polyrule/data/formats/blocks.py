@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from polyrule.data.columns import shorten
-from polyrule.data.dates import DateForms
+from polyrule.data.dates import IN_WORDS, DateForms
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Floats, Ints
 from polyrule.utils.budget import Budget
@@ -132,7 +132,9 @@ class Reader(Protocol):
         """Yield the rows; `numeric` marks the columns whose cells may come as arrays of numbers."""
 
 
-TIMES = "times of day, which are not used"
+EITHER = "day/month/year or month/day/year"
+"""In place of a form: the column does not show which it is."""
+TIMES = "times of day"
 
 
 def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> Column:
@@ -146,20 +148,20 @@ def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | N
     >>> column_of_text("on", "date", DateForms(["31.12.2021"]), None, Hints()).date_form
     'day/month/year'
     >>> column_of_text("at", "date", DateForms(["2021-03-05 14:30:00", None]), None, Hints()).remark
-    'times of day, which are not used'
+    'times of day'
     """
     forms = [asked] if asked in dates.left else dates.left
     if not forms and not dates.plain:
         return Column(name, "nominal")
     if len(forms) > 1:
         remark = f"dates such as {shorten(dates.example)}, in which every day may be a month"
-        return Column(
-            name, "mixed", remark=remark, advice="pass " + " or ".join(argument("dates", form) for form in forms)
-        )
+        advice = "pass " + " or ".join(argument("dates", form) for form in forms)
+        return Column(name, "mixed", remark=remark, advice=advice, date_form=EITHER)
     if dates.slashes:
         hints.dates = forms[0]
     remark = TIMES if dates.timed else ""
-    return Column(name, kind, date_form=forms[0] if forms else None, remark=remark)
+    form = IN_WORDS if dates.in_words else None
+    return Column(name, kind, date_form=forms[0] if forms else form, remark=remark)
 
 
 def blocks_of_rows(

@@ -18,7 +18,7 @@ from polyrule.data.columns import (
     parse_number,
     shorten,
 )
-from polyrule.data.dates import DATE_FORMS, day_of, day_said, is_local_date
+from polyrule.data.dates import DATE_FORMS, day_said, is_local_date, moment_of
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import UNKNOWN, tag_mark, truths
 from polyrule.data.table import CODED, TEXTUAL, Feature, FeatureKind
@@ -137,7 +137,7 @@ class Encoder:
         if self._infinite is not None:
             raise self._infinite
         if self.kind in ("numeric", "date"):
-            return Feature(self.name, self.kind)
+            return Feature(self.name, self.kind, form=self.date_form or "")
         categories = tuple(self._known.codes if self.frozen else sorted(self._known.codes))
         return Feature(self.name, self.kind, categories, separator=self.separator)
 
@@ -179,7 +179,7 @@ class Encoder:
     def _days(self, cells: Any, place: Place) -> Floats:
         days = np.empty(len(cells))
         for row, cell in enumerate(cells):
-            day = np.nan if is_missing(cell) else day_of(cell, self.date_form)
+            day = np.nan if is_missing(cell) else moment_of(cell, self.date_form)
             if day is None and not self.tentative:
                 day = day_said(cell)
             if day is None:
