@@ -9,7 +9,7 @@ SEED ?= 0
 SOURCES := $(wildcard native/*/*.[ch]pp native/*/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
-.PHONY: demo docs tables test campaign forgeries golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
+.PHONY: demo docs tables test campaign forgeries redundancy golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery ablation sanitize sanitize-threads portable fuzz mutants prove versions guarantees watch-simulation clean help
 
 help:  ## list the targets
@@ -106,6 +106,11 @@ FORGERIES ?= 2000
 
 forgeries: $(VENV)/test.stamp  ## forge FORGERIES model files of each kind from SEED: verify must find every change
 	$(BIN)/python -m tests.campaign.forgeries --per-kind $(FORGERIES) --seed $(SEED)
+
+MODELS ?= 1000
+
+redundancy: $(VENV)/test.stamp  ## fit MODELS ensembles and scorecards from SEED: no condition, member or label can be left out without loss
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaign.redundancy --models $(MODELS) --seed $(SEED)
 
 golden: $(VENV)/test.stamp  ## the rule lists and models of the benchmark data against their hashes, small ones against the reference
 	$(BIN)/python -m tests.golden --reference 0.3

@@ -109,7 +109,7 @@ def test_restoring_weights_restores_gradients_and_objective() -> None:
     solver.drop(2, 1)
     solver.solve(steps=50)
     assert solver.objective() > before
-    solver.restore(*state)
+    solver.restore(np.arange(truth.shape[1]), *state)
     assert np.array_equal(solver.gradients, gradients)
     assert solver.objective() == before
 

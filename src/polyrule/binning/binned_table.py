@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.binning.binning import Binning
-from polyrule.binning.code_tests import ABOVE, AnyTest, satisfied, single_tests
+from polyrule.binning.code_tests import AnyTest, satisfied, sign_of
 from polyrule.utils.arrays import Bools, Codes, Ints32
 
 # A column is listed, not stored whole, if one code holds for at least this share of the rows.
@@ -127,13 +127,8 @@ class BinnedTable:
         )
 
     def sign(self, tests: Iterable[AnyTest]) -> int:
-        """Return the sign that the weights of a body must have, 0 for any.
-
-        A body on monotone features may only lower or only raise scores. The search never combines tests that require
-        different signs.
-        """
-        signs = [int(self.direction[t.feature]) * (1 if t.kind == ABOVE else -1) for t in single_tests(tests)]
-        return next((sign for sign in signs if sign), 0)
+        """Return the sign that the weights of a body must have, 0 for any."""
+        return sign_of(tests, self.direction)
 
     def column(self, feature: int) -> Codes:
         """Return the codes of one feature for all rows."""

@@ -92,6 +92,18 @@ def satisfied(test: AnyTest, column: Column) -> npt.NDArray[np.bool_]:
     return np.asarray(held >= test.least)
 
 
+def sign_of(tests: Iterable[AnyTest], direction: npt.NDArray[np.int8] | None) -> int:
+    """Return the sign that the weights of a body must have, 0 for any.
+
+    A body on monotone features may only lower or only raise scores. The search never combines tests that require
+    different signs.
+    """
+    if direction is None:
+        return 0
+    signs = (int(direction[test.feature]) * (1 if test.kind == ABOVE else -1) for test in single_tests(tests))
+    return next((sign for sign in signs if sign), 0)
+
+
 def simplify(tests: Iterable[AnyTest]) -> tuple[AnyTest, ...]:
     """Drop tests that a later one on the same feature implies; the order of the rest stays.
 

@@ -186,6 +186,7 @@ def _assemble(
     # Among label sets a label may be lost as the score of another rises.
     by_label = options.points > 0 or options.direction is not None
     decision, cv_scores = choose(scores, options.decision, options.optimize, by_label=by_label)
+    final.drop_pointless(calibration, options.points)
     coefficients, unit = final.weights_for(calibration, options.points)
     if not options.points:
         coefficients = np.round(coefficients, _DIGITS)

@@ -23,6 +23,7 @@ from polyrule.ensemble.pool import Pool, Sampler
 from polyrule.ensemble.pruning import RulePruner
 from polyrule.ensemble.schedule import FitSchedule
 from polyrule.ensemble.scorecard import to_points
+from polyrule.ensemble.simplification import BodySimplifier
 from polyrule.model.decisions import SET_KINDS
 from polyrule.model.rule import WeightedRule
 from polyrule.soft_targets.feature_matrix import FeatureMatrix
@@ -154,15 +155,42 @@ class FoldModel:
         start = (condition for rule in options.start for condition in flatten(rule.body))
         self.binning = Binning.of(given.table, options.max_bins, start)
         self.teacher: dict[str, float] = {}
-        pruner = self._pooled(self._training_examples(given, options), options)
-        pruner.prune(options.build.label_cost, options.labels_per_head)
-        pruner.solver.solve(steps=30)
+        examples = self._training_examples(given, options)
+        pruner = self._pooled(examples, options)
+        self._prune(pruner, examples, options)
         self.bodies, self.finished = pruner.bodies, not schedule.interrupted
         self._coefficients, self._signs = pruner.solver.coefficients, pruner.solver.signs
         # Only points need the examples again.
-        self._examples = (pruner.solver.covers, pruner.solver.weights) if options.points else None
+        self._for_points = (pruner, examples, options) if options.points else None
         self._one_unit = options.decision in SET_KINDS
         schedule.report(number, "rules", 1.0, len(self.bodies), pruner.solver.objective)
+
+    def _prune(self, pruner: RulePruner, examples: TrainingExamples, options: FitOptions) -> None:
+        """Remove entries, then conditions, that the loss does not miss, until there are none."""
+        limits = options.build.growth.max_conditions, options.build.min_rows, options.direction
+        simplifier = BodySimplifier(pruner, examples, self.binning.count, *limits, options.compute)
+        is_changed = True
+        while is_changed:
+            pruner.prune(options.build.label_cost, options.labels_per_head)
+            pruner.solver.solve(steps=30)
+            # The loss of the other models, which calibrate and decide, would hardly change.
+            is_changed = self._number == 0 and simplifier.simplify()
+
+    def drop_pointless(self, calibration: Calibration, points: int) -> None:
+        """Drop entries that would have no points, and what is redundant without them, until each entry has points."""
+        while self._for_points is not None:
+            pruner, examples, options = self._for_points
+            rounded, _ = self.weights_for(calibration, points)
+            pointless = pruner.solver.support & (rounded == 0)
+            pointless[: 1 + pruner.n_start] = False
+            if not pointless.any():
+                break
+            for place, label in np.argwhere(pointless).tolist():
+                pruner.solver.drop(place - 1, label)
+            pruner.solver.solve(steps=30)
+            self._prune(pruner, examples, options)
+            self.bodies, self._coefficients = pruner.bodies, pruner.solver.coefficients
+            self._signs = pruner.solver.signs
 
     def _training_examples(self, given: Examples, options: FitOptions) -> TrainingExamples:
         """Return the examples with soft targets if there is a teacher, which needs half of them with all labels."""
@@ -206,7 +234,7 @@ class FoldModel:
             del booster  # its memory is free for the next one
         rules = pool.rules
         covers = covers_of([rule.tests for rule in rules], self.binning, len(examples), examples.column)
-        pruner = RulePruner(rules, covers, examples, build.ridge, pool.n_start, options.compute)
+        pruner = RulePruner(rules, covers, examples, build.ridge, pool.n_start, options.compute, options.allowed)
         pruner.thin_out(build.max_rules)
         return pruner
 
@@ -225,5 +253,6 @@ class FoldModel:
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
-        assert self._examples is not None
-        return to_points(coefficients, *self._examples, points, self._signs, one_unit=self._one_unit)
+        assert self._for_points is not None
+        solver = self._for_points[0].solver
+        return to_points(coefficients, solver.covers, solver.weights, points, self._signs, one_unit=self._one_unit)

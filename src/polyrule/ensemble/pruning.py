@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polyrule.binning.code_tests import AnyTest
+from polyrule.binning.code_tests import AnyTest, single_tests
 from polyrule.ensemble.boosting import PooledRule, TrainingExamples
 from polyrule.ensemble.solver import Solver
-from polyrule.utils.arrays import Bytes, Ints, Matrix
+from polyrule.utils.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.utils.compute import ONE_THREAD, Compute
 
 _MAX_ROUNDS = 12
@@ -27,6 +27,8 @@ class RulePruner:
     ridge : float
     n_start : int
     compute : Compute
+    allowed : ndarray of bool, shape (features, labels), or None
+        Features that rules for a label may test.
     """
 
     def __init__(
@@ -37,30 +39,73 @@ class RulePruner:
         ridge: float,
         n_start: int,
         compute: Compute = ONE_THREAD,
+        allowed: Bools | None = None,
     ) -> None:
-        self._rules, self._n_start, self._ridge = list(rules), n_start, ridge
+        self.rules, self.n_start, self._allowed = list(rules), n_start, allowed
         self.solver = Solver(examples.targets, examples.weights, ridge, len(rules), examples.examples, compute)
         for place, rule in enumerate(rules, start=1):
             self.solver.add(np.flatnonzero(covers[:, place]).astype(np.int32), rule.head, rule.sign)
         self.solver.release_gradients()
-        self.solver.solve(steps=30)
+        if not self.merge_equal():
+            self.solver.solve(steps=30)
 
     @property
     def bodies(self) -> list[tuple[AnyTest, ...]]:
         """Tests of the rules that remain."""
-        return [rule.tests for rule in self._rules]
+        return [rule.tests for rule in self.rules]
+
+    def merge_equal(self) -> bool:
+        """Merge rules that cover the same rows, or one of them just the rows that the other leaves out.
+
+        Either way one of them, the shorter, can have the labels of both: a weight for the other rows is the opposite
+        weight and a part of the intercept. For the same reason a rule that covers all rows goes. Returns True if a rule
+        went.
+        """
+        covers, solver = self.solver.covers[:, 1:] > 0, self.solver
+        order = sorted(range(self.n_start, len(self.rules)), key=lambda place: (self._length(place), place))
+        first: dict[bytes, list[int]] = {}
+        gone = []
+        for place in order:
+            head = solver.support[place + 1]
+            key = np.packbits(covers[:, place] ^ covers[0, place]).tobytes()
+            for other in first.setdefault(key, []):
+                flip = 1 if covers[0, other] == covers[0, place] else -1
+                if self._can_take(other, head, flip * self.rules[place].sign):
+                    solver.widen(other, head)
+                    gone.append(place)
+                    break
+            else:
+                first[key].append(place)
+                if covers[:, place].all() or not covers[:, place].any():
+                    gone.append(place)
+        for place in sorted(gone, reverse=True):
+            solver.remove(place)
+            del self.rules[place]
+        if gone:
+            solver.solve(steps=30)
+        return bool(gone)
+
+    def _can_take(self, place: int, head: Bools, sign: int) -> bool:
+        """Return True if a rule may weight these labels, with weights that may have this sign."""
+        rule = self.rules[place]
+        tested = [test.feature for test in single_tests(rule.tests)]
+        allowed = True if self._allowed is None else bool(self._allowed[tested][:, head].all())
+        return allowed and rule.sign in (0, sign)
+
+    def _length(self, place: int) -> int:
+        return sum(1 for _ in single_tests(self.rules[place].tests))
 
     def thin_out(self, max_rules: int) -> None:
         """Remove rules, the one that the loss misses least first, until at most `max_rules` remain."""
         solver = self.solver
         saliency = self._saliency()
-        while len(self._rules) > max(max_rules, self._n_start):
+        while len(self.rules) > max(max_rules, self.n_start):
             total = np.where(np.isinf(saliency), 0, saliency).sum(axis=1)
-            total[: self._n_start] = np.inf
+            total[: self.n_start] = np.inf
             weakest = int(np.argmin(total))
             labels = np.flatnonzero(solver.support[weakest + 1])
             solver.remove(weakest)
-            del self._rules[weakest]
+            del self.rules[weakest]
             saliency = np.delete(saliency, weakest, axis=0)
             if len(labels):
                 solver.solve(labels, steps=3)
@@ -68,7 +113,7 @@ class RulePruner:
 
     def labels_per_head(self) -> float:
         """Return the mean number of labels of a head; rules without labels and start rules do not count."""
-        sizes = self.solver.support[1 + self._n_start :].sum(axis=1)
+        sizes = self.solver.support[1 + self.n_start :].sum(axis=1)
         return float(sizes[sizes > 0].mean()) if sizes.any() else 0.0
 
     def prune(self, cost: float, labels_per_head: float | None) -> None:
@@ -79,7 +124,7 @@ class RulePruner:
 
     def _saliency(self, labels: Ints | None = None) -> Matrix:
         saliency = self.solver.saliency(labels)
-        saliency[: self._n_start] = np.inf
+        saliency[: self.n_start] = np.inf
         return saliency
 
     def _drop_cheap(self, cost: float) -> None:
@@ -106,7 +151,7 @@ class RulePruner:
         solver = self.solver
         while (length := self.labels_per_head()) > labels_per_head:
             saliency = self._saliency()
-            count = int(solver.support[1 + self._n_start :].sum())
+            count = int(solver.support[1 + self.n_start :].sum())
             surplus = max(1, int(count * (1 - labels_per_head / length)))
             order = np.argsort(saliency, axis=None, kind="stable")[: min(surplus, 1 + count // 6)]
             rules, labels = np.unravel_index(order, saliency.shape)

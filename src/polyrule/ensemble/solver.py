@@ -17,7 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import row_blocks
-from polyrule.ensemble.logistic import Logistic, fixed_point_scale, inverse_diagonals, newton_steps, weight_bits
+from polyrule.ensemble.logistic import (
+    Logistic,
+    fixed_point_scale,
+    inverse_diagonals,
+    newton_steps,
+    weight_bits,
+)
 from polyrule.utils.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
 from polyrule.utils.compute import ONE_THREAD, Compute
 
@@ -158,12 +164,11 @@ class Solver:
         self.signs = np.delete(self.signs, place)
         self._stale[labels] = True
 
-    def restore(self, coefficients: Matrix, support: Bools) -> None:
-        """Set weights and support of the same rules to those of an earlier state."""
-        self.coefficients, self.support = coefficients.copy(), support.copy()
-        every = np.arange(len(self._hessians))
-        self._outdate(every)
-        self._stale[every] = True
+    def widen(self, rule: int, head: Bools) -> None:
+        """Let a rule, counted from 0, weight further labels."""
+        added = np.flatnonzero(head & ~self.support[rule + 1])
+        self.support[rule + 1, added] = True
+        self._outdate(added)
 
     def drop(self, rule: int, label: int) -> None:
         """Remove a label from the head of a rule, counted from 0. Call `solve` for the label afterwards."""
@@ -193,6 +198,28 @@ class Solver:
             terms.extend(loss(scores, targets[rows], self.weights[rows]).tolist())
         return math.fsum(terms)
 
+    def set_cover(self, rule: int, covered: Bools) -> None:
+        """Let a rule, counted from 0, cover other rows. The weights do not change until `solve`."""
+        labels = np.flatnonzero(self.support[rule + 1])
+        self._covers[rule + 1] = self._compute.xp.asarray(covered.astype(np.uint8))
+        self._outdate(labels)
+        self._stale[labels] = True
+
+    def restore(self, labels: Ints, coefficients: Matrix, support: Bools) -> None:
+        """Set weights and support of `labels` to those of an earlier state."""
+        self.coefficients[:, labels], self.support[:, labels] = coefficients, support
+        self._outdate(labels)
+        self._stale[labels] = True
+
+    def hessians_of(self, labels: Ints) -> list[Matrix]:
+        """Return the hessians of the weights in the support, without the penalty; compute those that are missing."""
+        missing = np.array([label for label in labels.tolist() if self._hessians[label] is None], dtype=np.int64)
+        if len(missing):
+            weights = self.coefficients[:, missing], self.support[:, missing]
+            for label, matrix in zip(missing.tolist(), self._logistic.hessians(missing, *weights), strict=True):
+                self._hessians[label] = matrix
+        return [matrix for label in labels.tolist() if (matrix := self._hessians[label]) is not None]
+
     def saliency(self, labels: Ints | None = None) -> Matrix:
         """Return the increase of the objective, to second order, without each weight; infinite outside the support.
 
@@ -202,10 +229,10 @@ class Solver:
         increase = np.full((self._size - 1, len(self._hessians)), np.inf)
         for batch in self._batches(labels):
             support = self.support[:, batch]
-            variance, good = inverse_diagonals(self._hessians_of(batch), support, self._penalties(), self._compute)
+            variance, good = inverse_diagonals(self.hessians_of(batch), support, self._penalties(), self._compute)
             if not good.all():
                 self._outdate(batch[~good])
-                variance, _ = inverse_diagonals(self._hessians_of(batch), support, self._penalties(), self._compute)
+                variance, _ = inverse_diagonals(self.hessians_of(batch), support, self._penalties(), self._compute)
             squares = self.coefficients[:, batch] ** 2
             increase[:, batch] = np.divide(squares, 2 * variance, out=np.full(support.shape, np.inf), where=support)[1:]
         return increase
@@ -252,22 +279,13 @@ class Solver:
     def _penalties(self) -> Floats:
         return penalties_of(self._size, self.ridge)
 
-    def _hessians_of(self, labels: Ints) -> list[Matrix]:
-        """Return the hessians of the weights in the support, without the penalty; compute those that are missing."""
-        missing = np.array([label for label in labels.tolist() if self._hessians[label] is None], dtype=np.int64)
-        if len(missing):
-            weights = self.coefficients[:, missing], self.support[:, missing]
-            for label, matrix in zip(missing.tolist(), self._logistic.hessians(missing, *weights), strict=True):
-                self._hessians[label] = matrix
-        return [matrix for label in labels.tolist() if (matrix := self._hessians[label]) is not None]
-
     def _steps(self, labels: Ints, gradient: Matrix) -> Matrix:
         """Return Newton steps; an old matrix that is not positive definite is computed anew."""
         support, penalties, compute = self.support[:, labels], self._penalties(), self._compute
-        step, good = newton_steps(self._hessians_of(labels), support, penalties, gradient, compute)
+        step, good = newton_steps(self.hessians_of(labels), support, penalties, gradient, compute)
         if not good.all():
             self._outdate(labels[~good])
-            step, _ = newton_steps(self._hessians_of(labels), support, penalties, gradient, compute)
+            step, _ = newton_steps(self.hessians_of(labels), support, penalties, gradient, compute)
         return step
 
     def _descend(self, labels: Ints, steps: int) -> None:
