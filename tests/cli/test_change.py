@@ -1,12 +1,14 @@
 """edit, export, head, measure: commands that make something new of what is there."""
 
 import json
+import os
 import sqlite3
 from dataclasses import replace
 
 import pytest
 from tests.cli.helpers import ok, ok_json, run
 
+from polyrule.cli.edit import sole_editor
 from polyrule.data import Feature
 from polyrule.export import LANGUAGES, export
 from polyrule.model import RuleList, parse_rule
@@ -44,6 +46,33 @@ def test_the_backup_is_whole_and_replaces_a_link(model, tmp_path):
     assert other.read_text() == "not a backup"
     assert not backup.is_symlink()
     assert backup.read_bytes() == before
+
+
+def test_an_edit_beside_another_one_is_refused(model):
+    """Both read the model before one was written, and the other's edit was lost."""
+    before = model.read_bytes()
+    with sole_editor(model):
+        refused = run("edit", "remove", model, "1")
+        assert (refused.exit_code, "another program is editing it; run this again" in refused.stderr) == (1, True)
+        assert model.read_bytes() == before
+        ok("edit", "remove", model, "1", "-o", model.with_name("other.json"))
+    ok("edit", "remove", model, "1")
+    assert not list(model.parent.glob(".*.lock"))
+
+
+def test_a_model_that_changed_meanwhile_is_not_replaced(model, monkeypatch):
+    rules_before = rules(model)
+    changed = RuleList.load(model).remove(0)
+
+    def fsync(handle, real=os.fsync):  # just before the model is replaced
+        monkeypatch.setattr(os, "fsync", real)
+        changed.save(model)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    refused = run("edit", "move", model, "1", "2")
+    assert (refused.exit_code, "another program changed it meanwhile" in refused.stderr) == (1, True)
+    assert rules(model) == rules_before[1:]
 
 
 def test_a_backup_that_cannot_be_written_leaves_the_model(model):

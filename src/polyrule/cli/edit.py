@@ -6,7 +6,8 @@ import dataclasses
 import difflib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,11 @@ def editing(
         def run(model: Path, output: Path | None, as_json: bool, **given: Any) -> None:
             rules = getattr(given.get("file"), "name", None)
             check_place(output, given.get("data"), given.get("label_file"), rules)
-            stored = load(model)
-            _store(stored, function(stored, **given), model, output, as_json)
+            in_place = output is None and model.is_file()
+            with sole_editor(model) if in_place else nullcontext():
+                before = model.read_bytes() if in_place else b""
+                stored = load(model)
+                _store(stored, before, function(stored, **given), model, output, as_json)
 
         run.__doc__ = function.__doc__
         model_output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
@@ -351,7 +355,25 @@ def _unmarked(model: Any) -> Any:
     return dataclasses.replace(model, rules=tuple(rules))
 
 
-def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
+@contextmanager
+def sole_editor(model: Path) -> Iterator[None]:
+    """Keep other commands from editing a model file, so that no edit is lost; raise `OutputError` if one does."""
+    from polyrule.errors import OutputError
+    from polyrule.utils.atomic import hold, output_error
+
+    place = Path(os.path.realpath(model))
+    with ExitStack() as stack:
+        try:
+            alone = stack.enter_context(hold(place.with_name(f".{place.name[:40]}.lock")))
+        except OSError as error:
+            raise output_error(model, error) from error
+        if not alone:
+            raise OutputError(f"{model}: another program is editing it; run this again when that has ended")
+        yield
+
+
+def _store(stored: Any, before: bytes, edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
+    from polyrule.errors import OutputError
     from polyrule.model.files import dumps
 
     target = output or model
@@ -362,7 +384,8 @@ def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: 
         if backup is not None:  # before the new model takes its place, and after it is on the disk
             stream.flush()
             os.fsync(stream.fileno())
-            before = model.read_bytes()
+            if model.read_bytes() != before:
+                raise OutputError(f"{model}: another program changed it meanwhile; run this again")
             with atomic_write(backup, "wb", follow_links=False) as copy:
                 copy.write(before)
     if as_json:
