@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import processor
 from gpu_ensembles import check_ensembles, file_of
 from gpu_worlds import check, engine
-from polyrule import RuleEnsembleClassifier, RuleListClassifier
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, config_context
 from polyrule.measures import Objective
 from polyrule.search.counted.counter import LocalCounter
 from polyrule.search.counted.queries import RowCounts
@@ -197,7 +197,8 @@ def short(rows: int, features: int, labels: int, threads: int) -> dict[str, Any]
         models = set()
         for run in ("cuda, first in the process", "cuda", "cuda, again", "cpu"):  # the first one compiles the kernels
             started = time.perf_counter()
-            model = learner.set_params(device=run.split(",")[0]).fit(packed).model_
+            with config_context(device=run.split(",")[0]):
+                model = learner.fit(packed).model_
             found[f"{name}, {run}, s"] = round(time.perf_counter() - started, 2)
             models.add(file_of(model))
         if len(models) > 1:

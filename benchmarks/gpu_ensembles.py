@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpu_worlds import random_world
-from polyrule import RuleEnsembleClassifier
+from polyrule import RuleEnsembleClassifier, config_context
 from polyrule.model import RuleList
 from polyrule.model.files import dumps
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -25,13 +25,14 @@ def file_of(model: RuleList | RuleEnsemble) -> str:
 def random_options(rng: np.random.Generator, packed: Packed) -> dict[str, Any]:
     numeric = [feature.name for feature in packed.features if not feature.is_nominal]
     options: dict[str, Any] = {"max_rules": int(rng.integers(1, 8)), "cv": int(rng.choice([0, 2])), "teacher": None}
-    options |= {"max_bins": int(rng.choice([4, 64])), "beam_width": int(rng.integers(1, 3))}
+    options |= {"max_bins": int(rng.choice([4, 64]))}
     options |= {"labels_per_head": None if rng.random() < 0.3 else 4}
+    limits: dict[str, Any] = {}
     if numeric and rng.random() < 0.3:
-        options["monotone"] = {numeric[0]: str(rng.choice(["up", "down"]))}
+        limits["monotone"] = {numeric[0]: str(rng.choice(["up", "down"]))}
     if rng.random() < 0.3:
-        options["features"] = {packed.label_names[0]: [packed.features[0].name]}
-    return options
+        limits["features"] = {packed.label_names[0]: [packed.features[0].name]}
+    return options | {"constraints": limits}
 
 
 def check_ensembles(worlds: int, seconds: float, seed: int, processes: int) -> dict[str, Any]:
@@ -52,7 +53,9 @@ def check_some(worlds: int, seconds: float, seed: int, first: int, step: int) ->
         rng = np.random.default_rng([seed, number])
         packed = random_world(rng)
         options = random_options(rng, packed)
-        here, there = (RuleEnsembleClassifier(device=where, **options).fit(packed).model_ for where in ("cpu", "cuda"))
+        here = RuleEnsembleClassifier(**options).fit(packed).model_
+        with config_context(device="cuda"):
+            there = RuleEnsembleClassifier(**options).fit(packed).model_
         assert file_of(here) == file_of(there), f"world {number} of seed {seed}: {here} {there}"
         told["worlds"] += 1
         told["rules compared"] += len(here)

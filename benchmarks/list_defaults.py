@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from polyrule import RuleListClassifier, datasets
+from polyrule import RuleListClassifier, SeCoClassifier, datasets
 from polyrule.evaluation.cross_validation import make_folds
 
 SETS = ("flags", "emotions", "birds", "genbase", "medical", "yeast", "scene", "CAL500")
-GROWN: dict[str, Any] = {"prune": None, "teacher": None, "negative": False, "label_conditions": False}
+GROWN: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "grown": {"negative": False, "label_conditions": False, "max_conditions": 3},
+}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "paper": {"prune": None, "teacher": None, "thresholds": "midpoint"},
-    "grown": {**GROWN, "max_conditions": 3},
+    **GROWN,
     "no teacher": {"teacher": None},
     "default": {},
     "simplicity 0.5": {"simplicity": 0.5},
@@ -77,7 +79,8 @@ def measure(name: str, setting: str, split: str) -> dict[str, Any]:
     truth, said, chances, sizes, seconds = [], [], [], [], 0.0
     for fit, held_out in parts:
         began = time.process_time()
-        model = RuleListClassifier(**SETTINGS[setting]).fit(fit)
+        learner = SeCoClassifier if setting in GROWN else RuleListClassifier
+        model = learner(**SETTINGS[setting]).fit(fit)
         seconds += time.process_time() - began
         truth.append(dense(held_out.Y))
         said.append(dense(model.predict(held_out.X)))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
+from polyrule import RuleEnsembleClassifier, SeCoClassifier, datasets
 from polyrule.data import Dataset, Feature, Table
 from polyrule.report import Report, build
 
@@ -92,9 +92,9 @@ def documents(examples: int, seed: int) -> Dataset:
 def songs_report() -> Report:
     train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
     models = {
-        "multi F0.5": RuleListClassifier.paper("f0.5", lift="kln:0.1", max_conditions=3).fit(train),
-        "multi Hamming": RuleListClassifier.paper("hamming", max_conditions=3).fit(train),
-        "single F0.5": RuleListClassifier.paper("f0.5", heads="single", max_conditions=3).fit(train),
+        "multi F0.5": SeCoClassifier("f0.5", lift="kln:0.1", max_conditions=3).fit(train),
+        "multi Hamming": SeCoClassifier("hamming", max_conditions=3).fit(train),
+        "single F0.5": SeCoClassifier("f0.5", heads="single", max_conditions=3).fit(train),
         "ensemble of 10": RuleEnsembleClassifier(max_rules=10).fit(train),
     }
     return build(models, train, test, title="Emotions in songs")
@@ -103,16 +103,16 @@ def songs_report() -> Report:
 def flags_report() -> Report:
     train, test = flags(400, 1), flags(200, 2)
     models = {
-        "multi F0.5": RuleListClassifier.paper("f0.5", lift="kln:0.2").fit(train),
-        "multi precision": RuleListClassifier.paper("precision", min_coverage=10).fit(train),
-        "single F0.5": RuleListClassifier.paper("f0.5", heads="single").fit(train),
+        "multi F0.5": SeCoClassifier("f0.5", lift="kln:0.2").fit(train),
+        "multi precision": SeCoClassifier("precision", min_coverage=10).fit(train),
+        "single F0.5": SeCoClassifier("f0.5", heads="single").fit(train),
     }
     return build(models, train, test, title="Colours of flags")
 
 
 def documents_report() -> Report:
     train, test = documents(900, 1), documents(500, 2)
-    return build(RuleListClassifier.paper("f0.5", lift="kln:0.1").fit(train), train, test, title="Topics of documents")
+    return build(SeCoClassifier("f0.5", lift="kln:0.1").fit(train), train, test, title="Topics of documents")
 
 
 PAGES = {

@@ -22,7 +22,7 @@ THROUGH = {
     "data/test_reading.py": "data/assemble data/roles data/formats/blocks",
     "decisions/test_guarantees.py": "cli/calibrate model/guarantee",
     "ensemble/test_tools.py": "ensemble/refit model/rule_model",
-    "estimators/test_rule_list.py": "estimators/base",
+    "estimators/test_rule_list.py": "estimators/base estimators/lists",
     "evaluation/experiment/test_results.py": "evaluation/experiment/writer",
     "evaluation/test_cli_experiment.py": "cli/experiment",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",

@@ -36,7 +36,7 @@ def test_errors_survive_a_process():
         ("drop=", "--drop", lambda: argument("drop")),
         ("header=False", "--no-header", lambda: argument("header", False)),
         ("refine=True", "--refine", lambda: argument("refine", True)),
-        ("prune=None", "--prune none", lambda: argument("prune", None)),
+        ("lift=None", "--lift none", lambda: argument("lift", None)),
         ("heads='single'", "--heads single", lambda: argument("heads", "single")),
         ("dates='day/month/year'", "--dates 'day/month/year'", lambda: argument("dates", "day/month/year")),
         ("n_jobs", "--threads", lambda: parameter_name("n_jobs")),

@@ -87,12 +87,10 @@ class Gate(threading.Barrier):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda callback: polyrule.RuleListClassifier(callback=callback, teacher=None),
-        lambda callback: polyrule.RuleListClassifier.paper(callback=callback),
-        lambda callback: polyrule.BinaryRelevanceRuleClassifier(callback=callback),
-        lambda callback: polyrule.RuleEnsembleClassifier(
-            callback=callback, teacher=None, max_rules=3, label_cost=1.0, ridge=1.0, cv=0
-        ),
+        lambda: polyrule.RuleListClassifier(teacher=None),
+        polyrule.SeCoClassifier,
+        polyrule.BinaryRelevanceRuleClassifier,
+        lambda: polyrule.RuleEnsembleClassifier(teacher=None, max_rules=3, label_cost=1.0, ridge=1.0, cv=0),
     ],
     ids=["chosen", "paper", "one per label", "ensemble"],
 )
@@ -100,11 +98,10 @@ def test_one_estimator_fitted_by_several_threads(make):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     Y = (X[:, :3] + rng.normal(size=(60, 3)) / 2 > 0).astype(int)
-    alone = make(None).fit(X, Y)
-    shared = make(Gate(3))
+    alone, shared, gate = make().fit(X, Y), make(), Gate(3)
     before = set(vars(shared))
     with ThreadPoolExecutor(3) as pool:
-        fitted = list(pool.map(lambda _: shared.fit(X, Y), range(3)))
+        fitted = list(pool.map(lambda _: shared.fit(X, Y, callback=gate), range(3)))
     assert all(one is shared for one in fitted)
     assert str(shared.rules_) == str(alone.rules_)
     assert set(vars(shared)) - before == set(vars(alone)) - before
@@ -114,9 +111,8 @@ def test_a_fit_sets_nothing_before_it_is_done():
     X, Y = np.arange(12.0).reshape(6, 2), [[1, 0], [0, 1]] * 3
     seen = []
     estimator = polyrule.RuleListClassifier(teacher=None)
-    estimator.set_params(callback=lambda _: seen.append(sorted(vars(estimator))))
     parameters = sorted(vars(estimator))
-    estimator.fit(X, Y, label_names=["a", "b"])
+    estimator.fit(X, Y, label_names=["a", "b"], callback=lambda _: seen.append(sorted(vars(estimator))))
     assert seen
     assert all(names == parameters for names in seen)
     kept = estimator.feature_names_in_ if hasattr(estimator, "feature_names_in_") else None

@@ -10,7 +10,7 @@ import sys
 
 from readme import ROOT, block, share
 
-from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier, datasets
 from polyrule.data import read
 from polyrule.evaluation import score
 
@@ -38,7 +38,7 @@ def before_and_after() -> str:
     lines = []
     for name in ("flags", "emotions", "medical"):
         train = datasets.load(name, part="train")
-        for kind, learner in (("paper", RuleListClassifier.paper()), ("default", RuleListClassifier())):
+        for kind, learner in (("paper", SeCoClassifier()), ("default", RuleListClassifier())):
             rules = learner.fit(train).rules_
             lines += [f"{name}, {kind}: {len(rules)} rules"]
             lines += [cut(line.lstrip()) for line in str(rules).splitlines()[:3]] + [""]

@@ -154,7 +154,8 @@ def _compare_fits(world: World) -> Result | None:
         estimator = getattr(polyrule, name)(**parameters, **how)
         return estimator.fit(of.table(), of.truth(), weights).rules_
 
-    reference = fitted(world, kernels="reference")
+    with polyrule.config_context(kernels="reference"):
+        reference = fitted(world)
     ways = {"": fitted(world, n_jobs=world.threads)}
     if world.counted:
         ways[" counted"] = fitted(world, max_bins=255)

@@ -66,7 +66,7 @@ from math import nan
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule import {estimator}
+from polyrule import {estimator}, config_context
 from polyrule.data.table import Feature, Table
 
 X = {X}
@@ -79,11 +79,12 @@ values = np.array(X, dtype=float).reshape(len(X), len(kinds))
 table = Table.from_array({values}, features)
 truth = {truth}
 lists = []
-ways = [{{"kernels": "reference"}}, {{}}]
+ways = [("reference", {{}}), (None, {{}})]
 if {counted}:
-    ways.append({{"max_bins": 255}})
-for way in ways:
-    model = {estimator}(**{parameters}, **way).fit(table, truth, weights).rules_
+    ways.append((None, {{"max_bins": 255}}))
+for kernels, way in ways:
+    with config_context(kernels=kernels):
+        model = {estimator}(**{parameters}, **way).fit(table, truth, weights).rules_
     lists.append((model.rules, model.defaults, model.default_counts))
 if order := {order}:
     model = {estimator}(**{parameters}).fit(table[order], truth[order], np.array(weights)[order]).rules_

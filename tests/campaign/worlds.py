@@ -216,4 +216,4 @@ def _fit(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
         chosen["label_conditions"] = False
     if rng.random() < 0.1:
         chosen["beam_width"] = 2
-    return "RuleListClassifier", {"prune": None, "thresholds": "midpoint", **chosen}  # lists as they are grown
+    return "SeCoClassifier", chosen

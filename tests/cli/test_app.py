@@ -10,7 +10,7 @@ import pytest
 from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run
 
 from polyrule.cli.app import COMMANDS, app
-from polyrule.cli.learner_options import LEARNERS, read_signature
+from polyrule.cli.learner_options import LEARNERS, read_parameters
 from polyrule.utils.compute import which_kernels
 from polyrule.utils.version import __version__
 
@@ -63,9 +63,11 @@ def test_help_needs_nothing_heavy():
 
 def test_options_of_learners_are_read_without_importing_them_and_are_theirs():
     for home in LEARNERS.values():
-        read, real = read_signature(*home), getattr(import_module(home[0]), home[1])
-        assert inspect.signature(read) == inspect.signature(real)
-        assert read.__doc__ == real.__doc__
+        read, real = read_parameters(*home), inspect.signature(getattr(import_module(home[0]), home[1])).parameters
+        assert {name: (one.annotation, one.default) for name, one in read.items()} == {
+            name: (one.annotation, one.default) for name, one in real.items()
+        }
+        assert all(one.kind and one.text for one in read.values())
 
 
 def without_compiled_kernels(*words):

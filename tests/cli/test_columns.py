@@ -85,7 +85,7 @@ def test_features_of_a_label_add_up(table: Path) -> None:
 
 def test_a_direction_is_not_replaced(table: Path) -> None:
     refused = run("train", table, *PLAIN, "--monotone", "a=up", "--monotone", "a=down")
-    assert "--monotone says two directions of a; give one" in refused.stderr
+    assert "--monotone has two directions for a; pass one" in refused.stderr
 
 
 @pytest.mark.parametrize("option", ["--id", "--weights", "--tags", "--label-file"])

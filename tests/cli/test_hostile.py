@@ -42,12 +42,12 @@ def test_report_and_verify_refuse_a_model_that_lies(model, tmp_path):
     assert result.exit_code == 1
     assert "info.data_fingerprint must be a string" in result.stderr
 
-    def without_scope(document):
-        del document["info"]["options"]["scope"]
+    def without_measure(document):
+        del document["info"]["options"]["measure"]
 
-    result = run("verify", tamper(model, tmp_path, without_scope), songs, *READING)
+    result = run("verify", tamper(model, tmp_path, without_measure), songs, *READING)
     assert result.exit_code == 1
-    assert "does not say with which scope it was learned" in result.stderr
+    assert "does not say with which measure it was learned" in result.stderr
 
 
 def test_formulas_stay_text_for_spreadsheets(model, tmp_path):

@@ -104,7 +104,7 @@ def test_a_model_is_not_written_over_by_what_is_made_of_it(words, trained):
 
 def test_show_json_and_statistics(trained):
     told = ok_json("show", trained)
-    assert told["info"]["learner"] == "RuleListClassifier"
+    assert told["info"]["learner"] == "SeCoClassifier"
     assert len(told["rules"]) == told["statistics"]["rules"]
     told_plainly = ok("show", trained, "--stats")
     assert "labels per head" in told_plainly

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.helpers import READING, ok, ok_json, run
 from tests.data.formats.test_xlsx import book_of, sheet
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
+from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier
 from polyrule.cli.learner_options import parameter_texts
 from polyrule.learning.separate import Learning
 from polyrule.model import RuleList
@@ -43,7 +43,7 @@ def test_json_says_everything(songs, tmp_path):
 def test_options_reach_the_learner(songs, tmp_path):
     place = tmp_path / "m.json"
     ok("train", songs, *READING, "-o", place, "--measure", "precision", "--max-rules", "2", "--no-label-conditions",
-       "--prune", "none", "--stop-threshold", "none", "--threads", "1", "-q")  # fmt: skip
+       "--learner", "seco", "--stop-threshold", "none", "--threads", "1", "-q")  # fmt: skip
     options = RuleList.load(place).info["options"]
     assert options["measure"] == "precision"
     assert options["max_rules"] == 2
@@ -54,18 +54,19 @@ def test_options_reach_the_learner(songs, tmp_path):
 
 def test_every_parameter_of_the_learners_is_an_option():
     text = ok("train", "--help")
-    for learner in (RuleListClassifier, BinaryRelevanceRuleClassifier):
+    for learner in (RuleListClassifier, SeCoClassifier, BinaryRelevanceRuleClassifier, RuleEnsembleClassifier):
         for name in inspect.signature(learner).parameters:
-            # those that hold objects, and words for notebooks: a terminal has its own progress
-            if name not in ("callback", "features", "forbid", "monotone", "verbose"):
-                assert f"--{ {'n_jobs': 'threads'}.get(name, name).replace('_', '-') }" in text, name
+            # an object has an option for each field, and a terminal has its own progress
+            spelled = {"n_jobs": "threads", "cv": "inner_folds", "constraints": "forbid", "random_state": "seed"}
+            if name != "verbose":
+                assert f"--{spelled.get(name, name).replace('_', '-')}" in text, name
 
 
 def test_descriptions_come_from_the_docstrings():
-    texts = parameter_texts(inspect.cleandoc(RuleListClassifier.__doc__))
-    assert texts["remaining"][1].startswith("End when")
+    texts = parameter_texts(inspect.cleandoc(SeCoClassifier.__doc__))
+    assert texts["beam_width"][1].startswith("Number of bodies kept")
     assert texts["heads"][0] == '{"multi", "single"}'
-    assert texts["max_rules"] == texts["max_conditions"]
+    assert "Number of bodies kept at each step of growing a rule" in " ".join(ok("train", "--help").split())
 
 
 def test_an_option_of_another_learner_is_refused(songs):
@@ -102,8 +103,8 @@ def test_a_configuration_can_be_written_and_read(songs, tmp_path):
         "hamming",
         "--max-rules",
         "3",
-        "--prune",
-        "none",
+        "--learner",
+        "seco",
         "--stop-threshold",
         "none",
         "--no-negative",
@@ -247,22 +248,28 @@ def test_an_interruption_in_the_first_rule_overwrites_nothing(songs, tmp_path, m
     assert place.read_text() == "an older model"
 
 
+OF_SECTIONS = ("--learner", "--labels", "--max-rules", "--simplicity", "--lift", "--decision")
+
+
 def test_help_lists_options_under_the_learners_that_have_them():
     text = ok("train", "--help")
     headings = [line.rstrip(":") for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
         "Options",
         "Reading DATA (a file, - for standard input, or a name such as emotions:test)",
-        "Learning, with every learner",
-        "Learning, with --learner list or br",
+        "Learning",
         "Learning, with --learner list",
+        "Learning, with --learner seco",
         "Learning, with --learner ensemble",
+        "The machine",
     ]
     parts = re.split(r"^\S.*:$", text, flags=re.MULTILINE)
-    for number, options in enumerate(("--learner", "--labels", "--max-rules", "--measure", "--lift", "--decision"), 1):
+    for number, options in enumerate(
+        ("--learner", "--labels", "--max-rules", "--simplicity", "--lift", "--decision"), 1
+    ):
         assert [options in re.findall(r"^  (--[a-z-]+)", part, re.MULTILINE) for part in parts].index(True) == number
     told = " ".join(text.split())
-    assert "Most rules in the model (not for br). [default: no limit; ensemble: auto]" in told
+    assert "Maximum number of rules (list, seco, ensemble). [default: list, seco: no limit; ensemble: auto]" in told
     assert "None" not in told
     assert "False" not in told
 
@@ -284,8 +291,8 @@ def test_limits_and_rules_to_start_from(tmp_path):
     wrong = [
         (("--monotone", "age"), "--monotone is written NAME=up or NAME=down, not 'age'"),
         (("--forbid", "agee"), "--forbid: there is no feature 'agee'; did you mean 'age'"),
-        (("--forbid", "age", "--learner", "br"), "--forbid is for the learners 'list' and 'ensemble'"),
-        (("--start", first, "--learner", "br"), "a list goes on from a rule list, an ensemble from an ensemble"),
+        (("--forbid", "age", "--learner", "br"), "--forbid is for the learners list, seco, ensemble"),
+        (("--start", first, "--learner", "br"), "a list starts from a rule list, an ensemble from an ensemble"),
     ]
     for options, message in wrong:
         assert message in run("train", data, "--labels", "old,rich", *options).stderr
@@ -340,7 +347,7 @@ def test_labels_that_would_be_wrong_too_often_are_kept_out(tmp_path):
     ("words", "told"),
     [
         (("--min-precision", "1.5"), "--min-precision must be a share from 0 to 1, got 1.5"),
-        (("--min-precision", "0.5", "--prune", "none"), "--min-precision is for lists whose rules are chosen"),
+        (("--min-precision", "0.5", "--preset", "paper"), "--min-precision is no option of the learner 'seco'"),
         (("--min-precision", "0.5", "--learner", "ensemble"), "--min-precision is no option of the learner 'ensemble'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyrule import RuleEnsembleClassifier, RuleListClassifier, load
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier, load
 from polyrule.conditions import flatten
 from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.conditions.rounding import is_short, round_beside
@@ -76,7 +76,7 @@ def learned() -> list:
     rng = np.random.default_rng(3)
     values = rng.normal(50, 12, size=(300, 3))
     truth = np.column_stack([values[:, 0] > 52.123, values[:, 1] + values[:, 2] > 103.4]).astype(np.uint8)
-    estimators = [RuleListClassifier(prune=None), RuleListClassifier(), RuleEnsembleClassifier(max_rules=8)]
+    estimators = [SeCoClassifier(), RuleListClassifier(), RuleEnsembleClassifier(max_rules=8)]
     return [(values, truth, estimator.fit(values, truth).rules_) for estimator in estimators]
 
 

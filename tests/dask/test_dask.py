@@ -22,11 +22,11 @@ from tests.search.strategies import Problem, problems
 
 import dask
 import polyrule.dask
-from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier, pack
 from polyrule.binning.bins import bins_of
 from polyrule.dask.counter import TRIES, DaskCounter, again
 from polyrule.dask.packing import pack_collections
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError
 from polyrule.measures import Objective
 from polyrule.search.counted.counter import LocalCounter
 from polyrule.search.counted.queries import RowCounts
@@ -74,9 +74,9 @@ OPTIONS = {"max_rules": 8, "max_conditions": 3}
 
 def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path) -> None:
     X, Y = world()
-    expected = RuleListClassifier.paper(max_bins=32, **OPTIONS).fit(X, Y)
+    expected = SeCoClassifier(max_bins=32, **OPTIONS).fit(X, Y)
     frames = dd.from_pandas(X, npartitions=5), dd.from_pandas(Y, npartitions=5)
-    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=32, **OPTIONS)
+    learner = polyrule.dask.SeCoClassifier(client, max_bins=32, **OPTIONS)
     learner.fit(*frames)
     assert str(learner.rules_) == str(expected.rules_)
     assert learner.model_.default_counts == expected.model_.default_counts
@@ -86,13 +86,13 @@ def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path)
     np.testing.assert_array_equal(learner.predict(X), expected.predict(X))
 
     store = pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r", max_bins=32, block_rows=200)
-    learner = polyrule.dask.RuleListClassifier.paper(client=client, **OPTIONS).fit(store)
+    learner = polyrule.dask.SeCoClassifier(client, **OPTIONS).fit(store)
     assert str(learner.rules_) == str(expected.rules_)
 
     numbers = X[["a", "b"]].to_numpy()
-    expected = RuleListClassifier.paper(max_bins=32, **OPTIONS).fit(numbers, Y.to_numpy())
+    expected = SeCoClassifier(max_bins=32, **OPTIONS).fit(numbers, Y.to_numpy())
     chunks = da.from_array(numbers, chunks=(250, 1)), da.from_array(Y.to_numpy(), chunks=(250, 3))
-    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=32, **OPTIONS).fit(*chunks)
+    learner = polyrule.dask.SeCoClassifier(client, max_bins=32, **OPTIONS).fit(*chunks)
     assert str(learner.rules_) == str(expected.rules_)
     predicted = learner.predict_proba(chunks[0])
     assert predicted.shape == (900, 3)
@@ -139,9 +139,9 @@ def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) 
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(6000, 4))
         Y = np.stack([X[:, 0] > 0.5 * seed, X[:, 1] < X[:, 2]], axis=1).astype(int)
-        learner = polyrule.dask.RuleListClassifier.paper(client=client, max_rules=2, max_conditions=1)
+        learner = polyrule.dask.SeCoClassifier(client, max_rules=2, max_conditions=1)
         learner.fit(da.from_array(X, chunks=(2000, -1)), da.from_array(Y, chunks=(2000, -1)))
-        expected = RuleListClassifier.paper(max_bins=255, max_rules=2, max_conditions=1).fit(X, Y)
+        expected = SeCoClassifier(max_bins=255, max_rules=2, max_conditions=1).fit(X, Y)
         assert str(learner.rules_) == str(expected.rules_)
 
 
@@ -167,14 +167,10 @@ def test_mistakes_are_told(client, tmp_path) -> None:
         learner.fit(dd.from_pandas(X, npartitions=2), dd.from_pandas(Y[:40], npartitions=3))
     with pytest.raises(DataError, match="sample_weight: a cluster counts in whole numbers"):
         learner.fit(*(dd.from_pandas(one, npartitions=2) for one in (X, Y)), da.from_array(np.full(50, 0.5)))
-    with pytest.raises(OptionError, match=r"leave it out with polyrule\.dask"):
-        polyrule.dask.RuleListClassifier(client, device="cuda").fit(
-            dd.from_pandas(X, npartitions=2), dd.from_pandas(Y, npartitions=2)
-        )
     store = pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r")
     given = {"y": Y, "sample_weight": np.ones(50), "label_names": ["p", "q", "r"]}
     for name, own in given.items():
-        with pytest.raises(DataError, match=f"a store brings its own labels and weights; leave out {name}"):
+        with pytest.raises(DataError, match=f"{name} must be None if X is a store, which contains the labels"):
             learner.fit(store, **{name: own})
     assert polyrule.dask.RuleListClassifier(client, max_rules=3).get_params()["max_rules"] == 3
 
@@ -217,8 +213,8 @@ def test_empty_partitions_say_nothing_about_kinds(client) -> None:
     frames = [
         dd.from_delayed(part, meta=one, verify_meta=False) for part, one in zip(parts, (X[:0], Y[:0]), strict=True)
     ]
-    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=16, max_rules=3).fit(*frames)
-    expected = RuleListClassifier.paper(max_bins=16, max_rules=3).fit(X, Y)
+    learner = polyrule.dask.SeCoClassifier(client, max_bins=16, max_rules=3).fit(*frames)
+    expected = SeCoClassifier(max_bins=16, max_rules=3).fit(X, Y)
     assert str(learner.rules_) == str(expected.rules_)
     with pytest.raises(DataError, match="there are no rows to pack"):
         learner.fit(*(dd.from_pandas(one[:0], npartitions=1) for one in (X, Y)))
@@ -278,10 +274,10 @@ def test_what_breaks_in_mid_fit_changes_nothing(breakable, tmp_path, source: str
     X, Y = world(1500)
     if source == "store":
         data: tuple = (pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r", block_rows=300),)
-        expected = RuleListClassifier.paper(**OPTIONS).fit(*data).rules_
+        expected = SeCoClassifier(**OPTIONS).fit(*data).rules_
     else:
         data = tuple(dd.from_pandas(frame, npartitions=3) for frame in (X, Y))
-        expected = RuleListClassifier.paper(max_bins=255, **OPTIONS).fit(X, Y).rules_
+        expected = SeCoClassifier(max_bins=255, **OPTIONS).fit(X, Y).rules_
     broken = []
 
     def strike(progress) -> None:
@@ -295,8 +291,8 @@ def test_what_breaks_in_mid_fit_changes_nothing(breakable, tmp_path, source: str
                     os.kill(victim, signal.SIGKILL)
 
     found: list[str] = []
-    learner = polyrule.dask.RuleListClassifier.paper(client=client, callback=strike, **OPTIONS)
-    fit = threading.Thread(target=lambda: found.append(str(learner.fit(*data).rules_)), daemon=True)
+    learner = polyrule.dask.SeCoClassifier(client, **OPTIONS)
+    fit = threading.Thread(target=lambda: found.append(str(learner.fit(*data, callback=strike).rules_)), daemon=True)
     fit.start()
     fit.join(300)  # a question that nobody answers any more must not keep the tests for ever
     assert broken

@@ -83,10 +83,10 @@ def test_no_rule_tests_an_identifier_unless_asked(learner, few_trees):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message="never predicted")
-        kept = learner(keep_columns=["pidnum", "note"]).fit(X, Y)
+        kept = learner(constraints={"keep_columns": ["pidnum", "note"]}).fit(X, Y)
     assert "pidnum" in columns_of(kept.model_)
     with pytest.raises(DataError, match="keep_columns"):
-        learner(keep_columns="pid").fit(X, Y)
+        learner(constraints={"keep_columns": "pid"}).fit(X, Y)
 
 
 def test_a_model_stores_no_values_of_identifiers_and_reads_the_columns_of_new_data(tmp_path):

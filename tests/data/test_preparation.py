@@ -39,7 +39,10 @@ def test_days_between_dates_are_tested_and_absolute_dates_are_not():
 
 def test_an_absolute_date_is_tested_if_its_column_is_named():
     X, Y = visits()
-    for learner in (RuleListClassifier(keep_columns="admitted"), RuleListClassifier(features={"old": ["admitted"]})):
+    for learner in (
+        RuleListClassifier(constraints={"keep_columns": "admitted"}),
+        RuleListClassifier(constraints={"features": {"old": ["admitted"]}}),
+    ):
         text = str(learner.fit(X, Y).model_)
         assert "old <- admitted year <= 2021" in text or "old <- admitted <= 2021-1" in text
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.test_gain import needs_native, world
 
-from polyrule import RuleEnsembleClassifier
+from polyrule import RuleEnsembleClassifier, config_context
 from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.code_tests import (
     ABOVE,
@@ -213,13 +213,14 @@ def test_groups_do_not_depend_on_threads_rows_storage_or_kernels(options) -> Non
     order = np.random.default_rng(1).permutation(150)
     again = RuleEnsembleClassifier(5, n_jobs=3, **options).fit(sp.csr_array(X[order]), Y[order], weights[order])
     assert again.model_.rules == first.model_.rules
-    slow = RuleEnsembleClassifier(5, kernels="reference", **options).fit(X, Y, weights)
+    with config_context(kernels="reference"):
+        slow = RuleEnsembleClassifier(5, **options).fit(X, Y, weights)
     assert slow.model_.rules == first.model_.rules
 
 
 def test_scores_follow_a_monotone_feature_inside_a_group() -> None:
     X, Y = signs()
-    learner = RuleEnsembleClassifier(6, teacher=None, monotone={"x0": "up", "x3": "up"}).fit(X, Y)
+    learner = RuleEnsembleClassifier(6, teacher=None, constraints={"monotone": {"x0": "up", "x3": "up"}}).fit(X, Y)
     assert any(member.feature in (0, 3) for group in groups_of(learner) for member in group.members)
     for feature in (0, 3):
         before = learner.predict_proba(X)
@@ -245,7 +246,7 @@ def test_rules_with_groups_can_be_gone_on_from_refitted_and_verified() -> None:
 
 def test_features_that_a_label_may_not_use_are_in_none_of_its_groups() -> None:
     X, Y = signs()
-    learner = RuleEnsembleClassifier(6, teacher=None, features={"y0": ["x0", "x1", "x2"]}).fit(X, Y)
+    learner = RuleEnsembleClassifier(6, teacher=None, constraints={"features": {"y0": ["x0", "x1", "x2"]}}).fit(X, Y)
     assert groups_of(learner)
     for rule in learner.model_.rules:
         if any(entry.label == 0 for entry in rule.head):

@@ -141,7 +141,9 @@ def rises(learner: RuleEnsembleClassifier, feature: int, way: int, seed: int) ->
 def test_predictions_are_monotone(seed: int, options: dict) -> None:
     X, Y = songs(seed)
     ways = {"x0": "up", "x1": "down"}
-    learner = RuleEnsembleClassifier(8, **{"teacher": None, "cv": 2, **options}, monotone=ways).fit(X, Y)
+    learner = RuleEnsembleClassifier(8, **{"teacher": None, "cv": 2, **options}, constraints={"monotone": ways}).fit(
+        X, Y
+    )
     assert rises(learner, 0, 1, seed)
     assert rises(learner, 1, -1, seed)
     assert learner.model_.info["monotone"] == ways
@@ -152,13 +154,13 @@ def test_predictions_are_monotone(seed: int, options: dict) -> None:
 def test_without_the_limit_they_are_not_and_with_it_the_feature_is_still_used() -> None:
     X, Y = songs(0, 400)
     assert not rises(RuleEnsembleClassifier(8, teacher=None, cv=2).fit(X, Y), 0, 1, 0)
-    limited = RuleEnsembleClassifier(8, teacher=None, cv=2, monotone={"x0": "up"}).fit(X, Y)
+    limited = RuleEnsembleClassifier(8, teacher=None, cv=2, constraints={"monotone": {"x0": "up"}}).fit(X, Y)
     assert any(test.feature == 0 for rule in limited.model_.rules for test in flatten(rule.body))
 
 
 def test_refitting_and_going_on_keep_to_it() -> None:
     X, Y = songs(1, 300)
-    first = RuleEnsembleClassifier(8, teacher=None, cv=2, monotone={"x0": "up"}).fit(X, Y)
+    first = RuleEnsembleClassifier(8, teacher=None, cv=2, constraints={"monotone": {"x0": "up"}}).fit(X, Y)
     turned = Dataset(
         Table.from_array(np.where(np.arange(4) == 0, -X, X)), Y.astype(np.uint8), first.label_names_
     )  # the feature now points the other way
@@ -167,7 +169,7 @@ def test_refitting_and_going_on_keep_to_it() -> None:
     assert rises(first, 0, 1, 1)
     assert refitted.verify(turned).ok
     free = RuleEnsembleClassifier(4, teacher=None, cv=2).fit(X, Y)
-    on = RuleEnsembleClassifier(8, teacher=None, cv=2, monotone={"x0": "up"})
+    on = RuleEnsembleClassifier(8, teacher=None, cv=2, constraints={"monotone": {"x0": "up"}})
     hump = [rule for rule in free.model_.rules if len({t.op for t in flatten(rule.body) if t.feature == 0}) < 2]
     on.fit(X, Y, start=dataclasses.replace(free.model_, rules=tuple(hump)))
     assert rises(on, 0, 1, 1)
@@ -180,6 +182,6 @@ def test_what_cannot_be_is_said() -> None:
         ({"x0": "sideways"}, "monotone: 'x0' must go 'up' or 'down'"),
     ):
         with pytest.raises(OptionError, match=words):
-            RuleEnsembleClassifier(3, teacher=None, monotone=ways).fit(X, Y)
+            RuleEnsembleClassifier(3, teacher=None, constraints={"monotone": ways}).fit(X, Y)
     with pytest.raises(OptionError, match="chooses whole label sets"):
-        RuleEnsembleClassifier(3, decision="subset", monotone={"x0": "up"}).fit(X, Y)
+        RuleEnsembleClassifier(3, decision="subset", constraints={"monotone": {"x0": "up"}}).fit(X, Y)

@@ -12,7 +12,7 @@ import json
 import numpy as np
 import pytest
 
-from polyrule import RuleEnsembleClassifier
+from polyrule import RuleEnsembleClassifier, config_context
 from polyrule.utils.compute import native
 
 # Of the rules, weights and decisions; the first digits.
@@ -55,9 +55,8 @@ def world() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def digest(case: str, kernels: str) -> str:
     X, Y, weights = world()
-    learner = RuleEnsembleClassifier(10, teacher=None, kernels=kernels, **OPTIONS[case]).fit(
-        X, Y, sample_weight=weights
-    )
+    with config_context(kernels=kernels):
+        learner = RuleEnsembleClassifier(10, teacher=None, **OPTIONS[case]).fit(X, Y, sample_weight=weights)
     model = learner.model_
     told = [[str(rule.body), [(e.label, e.weight) for e in rule.head], rule.coverage] for rule in model.rules]
     decision = model.decision

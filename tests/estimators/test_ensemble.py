@@ -16,13 +16,13 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.ensemble.worlds import random_table
 
-from polyrule import Table, datasets
+from polyrule import Table, config_context, datasets
 from polyrule.conditions import NumericCondition, flatten
 from polyrule.data import Feature
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.ensemble import _options_of as options_of
-from polyrule.utils.compute import native
+from polyrule.utils.compute import ONE_THREAD, native
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 REASON = "the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
@@ -100,7 +100,10 @@ def test_both_kernels_learn_the_same_model(seed: int) -> None:
     size = np.nan_to_num(table.column(0))
     Y = np.stack([size > 0, table.column(2) == 1, rng.random(80) < 0.3], axis=1).astype(int)
     learner = RuleEnsembleClassifier(max_rules=6, cv=2)
-    models = [clone(learner).set_params(kernels=kernels).fit(table, Y) for kernels in ("native", "reference")]
+    models = []
+    for kernels in ("native", "reference"):
+        with config_context(kernels=kernels):
+            models.append(clone(learner).fit(table, Y))
     assert same(*models)
 
 
@@ -189,7 +192,7 @@ def test_heads_are_as_short_as_asked(wanted: float) -> None:
 def test_callback_hears_of_every_phase_and_rule_and_can_stop() -> None:
     X, Y = planted()
     heard = []
-    RuleEnsembleClassifier(max_rules=4, cv=2, callback=heard.append).fit(X, Y)
+    RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y, callback=heard.append)
     rules = [p.rules for p in heard if p.part == 0 and p.phase == "rules" and p.rules and p.done < 0.9]
     assert rules[:-1] == list(range(1, 10))  # three builds of three rules; then they are thinned out
     assert rules[-1] <= 4
@@ -207,7 +210,7 @@ def test_callback_hears_of_every_phase_and_rule_and_can_stop() -> None:
     assert done == sorted(done)
     assert done[0] == 0
     assert done[-1] > 0.9
-    stopped = RuleEnsembleClassifier(max_rules=9, cv=0, callback=lambda p: p.rules == 2).fit(X, Y)
+    stopped = RuleEnsembleClassifier(max_rules=9, cv=0).fit(X, Y, callback=lambda p: p.rules == 2)
     assert len(stopped.model_) == 2
     assert stopped.stopped_reason_ == "callback"
 
@@ -222,19 +225,19 @@ def test_an_interrupt_keeps_the_rules_so_far_and_says_so_where_there_are_none(ca
 
         return act
 
-    clf = RuleEnsembleClassifier(max_rules=5, cv=2, callback=interrupt_at(2, "rules"))
+    clf = RuleEnsembleClassifier(max_rules=5, cv=2)
     with pytest.raises(KeyboardInterrupt):
-        clf.fit(X, Y)
+        clf.fit(X, Y, callback=interrupt_at(2, "rules"))
     assert clf.stopped_reason_ == "interrupted"
     assert len(clf.model_) == 2
     assert clf.predict(X).shape == Y.shape
-    late = RuleEnsembleClassifier(max_rules=5, cv=2, callback=interrupt_at(1, "fold 2 of 2: rules"))
+    late = RuleEnsembleClassifier(max_rules=5, cv=2)
     with pytest.raises(KeyboardInterrupt):
-        late.fit(X, Y)
+        late.fit(X, Y, callback=interrupt_at(1, "fold 2 of 2: rules"))
     assert len(late.model_) == 5
-    early = RuleEnsembleClassifier(max_rules=5, cv=2, callback=interrupt_at(0, "teacher"))
+    early = RuleEnsembleClassifier(max_rules=5, cv=2)
     with pytest.raises(KeyboardInterrupt, match="before there was a rule"):
-        early.fit(X, Y)
+        early.fit(X, Y, callback=interrupt_at(0, "teacher"))
     assert not hasattr(early, "model_")
 
 
@@ -245,7 +248,7 @@ def test_a_time_limit_ends_the_search_for_rules() -> None:
         if progress.phase == "rules" and progress.rules == 2:
             time.sleep(3.1)
 
-    clf = RuleEnsembleClassifier(max_rules=9, cv=0, teacher=None, time_limit=3.0, callback=dawdle).fit(X, Y)
+    clf = RuleEnsembleClassifier(max_rules=9, cv=0, teacher=None, time_limit=3.0).fit(X, Y, callback=dawdle)
     assert clf.stopped_reason_ == "time_limit"
     assert 0 < len(clf.model_) < 9
     with pytest.raises(OptionError, match="time_limit"):
@@ -304,8 +307,8 @@ def test_row_numbers_of_folds_count_examples_of_weight_zero_too() -> None:
 
 @pytest.mark.parametrize(("labels", "rules"), [(2, 30), (45, 45), (900, 100)])
 def test_the_default_number_of_rules_follows_the_number_of_labels(labels: int, rules: int) -> None:
-    assert options_of(RuleEnsembleClassifier(), labels).build.max_rules == rules
-    assert options_of(RuleEnsembleClassifier(7), labels).build.max_rules == 7
+    assert options_of(RuleEnsembleClassifier(), labels, ONE_THREAD).build.max_rules == rules
+    assert options_of(RuleEnsembleClassifier(7), labels, ONE_THREAD).build.max_rules == 7
 
 
 def test_labels_that_no_rule_weights_are_stated() -> None:
@@ -378,7 +381,7 @@ def test_datasets_bring_their_labels() -> None:
         {"optimize": "luck"},
         {"points": -3},
         {"max_bins": 1},
-        {"kernels": "gpu"},
+        {"constraints": "x0"},
         {"cv": "many"},
         {"cv": 1},
     ],
@@ -406,7 +409,7 @@ def test_rules_for_a_label_test_its_features_only_and_forbidden_ones_never() -> 
     assert any(c.feature == 0 for rule in free.model_.rules for c in flatten(rule.body))
     limits = {"features": {"y0": ["x1", "x3"], "y2": ["x2", "x3"]}, "forbid": ["x5", "x3"]}
     for options in ({}, {"teacher": None}):
-        clf = RuleEnsembleClassifier(max_rules=8, cv=2, **limits, **options).fit(frame, Y)
+        clf = RuleEnsembleClassifier(max_rules=8, cv=2, constraints=limits, **options).fit(frame, Y)
         tested = {label: set() for label in range(3)}
         for rule in clf.model_.rules:
             for entry in rule.head:
@@ -417,16 +420,17 @@ def test_rules_for_a_label_test_its_features_only_and_forbidden_ones_never() -> 
         assert tested[1]
         assert not tested[1] & {"x5", "x3"}
     with pytest.raises(OptionError, match="no feature 'x99'"):
-        RuleEnsembleClassifier(forbid=["x99"]).fit(frame, Y)
+        RuleEnsembleClassifier(constraints={"forbid": ["x99"]}).fit(frame, Y)
     with pytest.raises(OptionError, match="no label 'y9'"):
-        RuleEnsembleClassifier(features={"y9": ["x1"]}).fit(frame, Y)
+        RuleEnsembleClassifier(constraints={"features": {"y9": ["x1"]}}).fit(frame, Y)
 
 
 def test_limits_that_forbid_nothing_change_nothing() -> None:
     X, Y = planted()
     plain = RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y)
     every = [f"x{j}" for j in range(X.shape[1])]
-    assert same(plain, RuleEnsembleClassifier(max_rules=4, cv=2, features={"y0": every}, forbid=[]).fit(X, Y))
+    limits = {"features": {"y0": every}, "forbid": []}
+    assert same(plain, RuleEnsembleClassifier(max_rules=4, cv=2, constraints=limits).fit(X, Y))
 
 
 def test_rules_to_go_on_from_stay_and_are_weighed_with_the_others() -> None:

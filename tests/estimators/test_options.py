@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+from polyrule import (
+    BinaryRelevanceRuleClassifier,
+    Constraints,
+    RuleEnsembleClassifier,
+    RuleListClassifier,
+    SeCoClassifier,
+)
 from polyrule.errors import OptionError, PolyruleError
 
 RNG = np.random.default_rng(0)
@@ -17,14 +23,14 @@ X = RNG.normal(size=(60, 3))
 Y = (X[:, :2] + RNG.normal(size=(60, 2)) / 5 > 0).astype(int)
 EVERY = {
     "list": RuleListClassifier,
-    "grown": RuleListClassifier.paper,
+    "grown": SeCoClassifier,
     "relevance": BinaryRelevanceRuleClassifier,
     "ensemble": RuleEnsembleClassifier,
 }
-SHARED = ["max_conditions", "time_limit", "n_jobs", "max_bins", "callback", "kernels"]
+SHARED = ["max_conditions", "time_limit", "n_jobs", "max_bins"]
 OWN = {
-    "list": ["beam_width", "max_members", "max_rules", "max_head_size", "simplicity", "min_precision", "max_samples"],
-    "grown": ["beam_width", "max_members", "max_rules", "max_head_size", "remaining", "stop_threshold", "effort"],
+    "list": ["max_alternatives", "max_rules", "max_head_size", "simplicity", "min_precision", "max_samples"],
+    "grown": ["beam_width", "max_rules", "max_head_size", "remaining", "stop_threshold", "effort"],
     "relevance": ["beam_width"],
     "ensemble": [
         "max_rules",
@@ -79,8 +85,20 @@ def test_a_whole_number_of_bins_may_be_a_float(kind: str) -> None:
 )
 @pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
 def test_names_of_anything_are_checked(kind: str, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(OptionError, match=told):
-        EVERY[kind](**options).fit(X, Y)
+    for constraints in (options, Constraints(**options)):
+        with pytest.raises(OptionError, match=told):
+            EVERY[kind](constraints=constraints).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_the_callback_is_checked(kind: str) -> None:
+    with pytest.raises(OptionError, match="callback must be None or a function, got 5"):
+        EVERY[kind]().fit(X, Y, callback=5)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("list", 16), ("grown", 23), ("relevance", 8), ("ensemble", 19)])
+def test_there_are_few_parameters(kind: str, most: int) -> None:
+    assert len(EVERY[kind]().get_params()) <= most
 
 
 @pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
@@ -88,18 +106,18 @@ def test_names_may_come_as_an_index_or_an_array(kind: str) -> None:
     """As columns of a frame are chosen; more than one name ended in a traceback, and `verify` could not learn anew."""
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     plain, *others = (
-        EVERY[kind](forbid=names).fit(frame, Y).model_
+        EVERY[kind](constraints={"forbid": names}).fit(frame, Y).model_
         for names in (["a", "c"], frame.columns[[0, 2]], np.array(["a", "c"]))
     )
     for model in others:
         assert str(model) == str(plain)
-        assert model.info["options"]["forbid"] == ["a", "c"]
+        assert model.info["options"]["constraints"] == {"forbid": ["a", "c"]}
 
 
 @pytest.mark.parametrize("kind", ["list", "grown", "ensemble"])
 def test_going_on_takes_a_model_of_the_same_kind(kind: str) -> None:
     for other in (None if kind == "ensemble" else "ensemble", "list" if kind == "ensemble" else None):
-        start: Any = "model.json" if other is None else EVERY[other](teacher=None).fit(X, Y).model_
+        start: Any = "model.json" if other is None else EVERY[other]().fit(X, Y).model_
         with pytest.raises(OptionError, match=f"start must be a Rule.*, not {type(start).__name__}"):
             EVERY[kind]().fit(X, Y, start=start)
 
@@ -109,9 +127,8 @@ def test_truth_values_of_numpy_are_truth_values(name: str) -> None:
     """A grid over an array gives NumPy's own; its False was taken for a yes."""
     either = (X[:, 0] > 0.5) | (X[:, 1] > 0.5)
     Y = np.column_stack([either, either & (np.arange(60) % 5 > 0)])
-    plain, other = (RuleListClassifier.paper(**{name: no}).fit(X, Y).model_ for no in (False, np.False_))
-    assert str(plain) == str(other) != str(RuleListClassifier.paper().fit(X, Y).model_)
-    RuleListClassifier(teacher=None, **{name: np.False_}).fit(X, Y)
+    plain, other = (SeCoClassifier(**{name: no}).fit(X, Y).model_ for no in (False, np.False_))
+    assert str(plain) == str(other) != str(SeCoClassifier().fit(X, Y).model_)
 
 
 STRANGE = {
@@ -136,7 +153,7 @@ STRANGE = {
 def test_strange_values_are_refused_by_name(kind: str, value: Any) -> None:
     """Each ends in a typed error that names the parameter, or in a model."""
     problems = []
-    names = set(EVERY[kind]().get_params()) - {"callback", "verbose"}
+    names = set(EVERY[kind]().get_params()) - {"verbose"}
     frame = pd.DataFrame(X[:24], columns=["a", "b", "c"])
     for name in sorted(names):
         options = ({"max_rules": 1} if "max_rules" in names else {}) | {name: value}
@@ -150,17 +167,14 @@ def test_strange_values_are_refused_by_name(kind: str, value: Any) -> None:
 
 def test_a_fraction_is_a_number() -> None:
     """It was stored as text, which `verify` could not give to the learner again."""
-    estimator = RuleListClassifier.paper(min_coverage=Fraction(7, 2), remaining=Fraction(1, 3), max_rules=2).fit(X, Y)
+    estimator = SeCoClassifier(min_coverage=Fraction(7, 2), remaining=Fraction(1, 3), max_rules=2).fit(X, Y)
     options = estimator.model_.info["options"]
     assert (options["min_coverage"], options["remaining"]) == (3.5, 1 / 3)
-    again = RuleListClassifier.paper(min_coverage=3.5, remaining=1 / 3, max_rules=2).fit(X, Y)
+    again = SeCoClassifier(min_coverage=3.5, remaining=1 / 3, max_rules=2).fit(X, Y)
     assert estimator.model_.rules == again.model_.rules
     assert estimator.verify(X, Y).ok
 
 
-@pytest.mark.parametrize("value", [False, np.False_, 0.5])
-def test_a_chosen_list_refuses_what_it_does_not_follow(value: Any) -> None:
-    """`keep_covered=False` was passed over in silence."""
-    name = "remaining" if value == 0.5 else "keep_covered"
-    with pytest.raises(OptionError, match=f"{name} is for lists as they are grown"):
-        RuleListClassifier(**{name: value}).fit(X, Y)
+def test_an_option_of_another_learner_is_named() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'keep_covered'"):
+        RuleListClassifier(keep_covered=False)  # type: ignore[call-arg]

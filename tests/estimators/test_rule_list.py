@@ -16,15 +16,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from polyrule import BinaryRelevanceRuleClassifier, Dataset, Feature, RuleListClassifier, Table, datasets
+from polyrule import (
+    BinaryRelevanceRuleClassifier,
+    Dataset,
+    Feature,
+    RuleListClassifier,
+    SeCoClassifier,
+    Table,
+    datasets,
+)
 from polyrule.errors import DataError, MeasureError, OptionError, UnseenCategoryWarning, UnsoundSearchError
 from polyrule.model import GroupCondition, LabelCondition, MissingCondition, RuleList
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 LEARNERS = [
     RuleListClassifier(),
-    RuleListClassifier.paper(),
-    RuleListClassifier.paper(measure="precision", heads="single"),
+    SeCoClassifier(),
+    SeCoClassifier(measure="precision", heads="single"),
     BinaryRelevanceRuleClassifier(),
 ]
 
@@ -279,11 +287,10 @@ class TestBadInput:
             ({"beam_width": 0}, OptionError, "beam_width"),
             ({"max_rules": 0}, OptionError, "max_rules"),
             ({"heads": "single", "max_head_size": 3}, OptionError, "max_head_size"),
-            ({"kernels": "gpu"}, OptionError, "kernels"),
             ({"n_jobs": 0}, OptionError, "n_jobs"),
         ],
     )
     def test_wrong_options_are_named(self, data, options, error, words) -> None:
         X, Y = data
         with pytest.raises(error, match=words):
-            RuleListClassifier.paper(**options).fit(X, Y)
+            SeCoClassifier(**options).fit(X, Y)

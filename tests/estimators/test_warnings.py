@@ -85,7 +85,8 @@ def test_a_measure_for_which_true_wins(tmp_path):
 def test_identifiers(tmp_path):
     X, Y = table()
     X = X.assign(name=[f"n{k}" for k in range(len(X))])
-    words = "DataWarning: column 'name' has a distinct value in most rows, like an identifier, and is left out; keep"
+    words = "DataWarning: column 'name' has a distinct value in most rows, like an identifier, and is left out; "
+    words += "constraints={'keep_columns': 'name'} keeps it"
     assert words in said(lambda: RuleListClassifier().fit(X, Y))
     told = train(tmp_path, labelled(X, Y), *LABELS)
     assert told.count("like an identifier, and is left out; --keep-columns name keeps it") == 1
@@ -94,10 +95,10 @@ def test_identifiers(tmp_path):
 def test_an_identifier_that_no_rule_may_test(tmp_path):
     X, Y = table()
     X = X.assign(name=[f"n{k}" for k in range(len(X))])
-    assert "identifier" not in said(lambda: RuleListClassifier(forbid=["name"]).fit(X, Y))
+    assert "identifier" not in said(lambda: RuleListClassifier(constraints={"forbid": ["name"]}).fit(X, Y))
     assert "identifier" not in train(tmp_path, labelled(X, Y), *LABELS, "--forbid", "name")
     with pytest.raises(OptionError, match="forbid must be None or a list of feature names"):
-        RuleListClassifier(forbid="name").fit(X, Y)
+        RuleListClassifier(constraints={"forbid": "name"}).fit(X, Y)
 
 
 def test_running_text_becomes_words_without_a_warning(tmp_path):

@@ -146,8 +146,8 @@ def test_one_example_is_explained_in_whatever_form_it_is_at_hand():
 def test_verbose_tells_how_far_learning_is(learner, capsys, monkeypatch):
     monkeypatch.setattr(messages, "PACE", 0.0)
     heard = []
-    told = sklearn.clone(learner).set_params(verbose=True, callback=heard.append)
-    told.fit(FRAME, labels=["calm", "happy"])
+    told = sklearn.clone(learner).set_params(verbose=True)
+    told.fit(FRAME, labels=["calm", "happy"], callback=heard.append)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == len(heard) > 0
     assert all(re.match(r"\[polyrule\] \d+ rules?, .*\d s$", line) for line in lines)
@@ -160,7 +160,7 @@ def test_verbose_tells_how_far_learning_is(learner, capsys, monkeypatch):
 @pytest.mark.parametrize("learner", [RuleListClassifier.paper(), BinaryRelevanceRuleClassifier()])
 def test_progress_goes_on_although_covered_examples_stay(learner):
     heard = []
-    learner.set_params(callback=heard.append).fit(FRAME, labels=["calm", "happy"])
+    learner.fit(FRAME, labels=["calm", "happy"], callback=heard.append)
     shares = [step.done for step in heard]
     assert shares == sorted(shares)
     assert 0 < shares[0] <= shares[-1] <= 1
@@ -204,7 +204,7 @@ def test_names_that_do_not_fit_get_a_sentence():
         (lambda: polyrule.name_features(fitted), "give their names"),
         (lambda: polyrule.name_features(fitted, ["a"]), r"1 name\(s\) for 2 feature\(s\)"),
         (lambda: polyrule.name_features(StandardScaler()), "none of polyrule's classifiers"),
-        (lambda: RuleListClassifier().fit(FEATURES, FRAME[["calm"]], feature_names=["a", "b"]), "names of its own"),
+        (lambda: RuleListClassifier().fit(FEATURES, FRAME[["calm"]], feature_names=["a", "b"]), "has names already"),
     ):
         with pytest.raises(OptionError, match=words):
             call()

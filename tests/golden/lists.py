@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, datasets
+from polyrule import BinaryRelevanceRuleClassifier, SeCoClassifier, config_context, datasets
 
 FILE = Path(__file__).with_name("hashes.json")
 MEASURES = ("precision", "f0.5", "hamming", "subset")
@@ -57,9 +57,10 @@ def learn(case: tuple[str, str, str], kernels: str | None = None) -> Any:
     """Learn the list of a case from the training part."""
     name, learner, measure = case
     data = datasets.load(name, "train")
-    if learner == "binary relevance":
-        return BinaryRelevanceRuleClassifier(measure, kernels=kernels).fit(data).rules_
-    return RuleListClassifier.paper(measure, heads=learner, max_rules=LONGEST[name], kernels=kernels).fit(data).rules_
+    with config_context(kernels=kernels):
+        if learner == "binary relevance":
+            return BinaryRelevanceRuleClassifier(measure).fit(data).rules_
+        return SeCoClassifier(measure, heads=learner, max_rules=LONGEST[name]).fit(data).rules_
 
 
 def digest(model: Any) -> str:

@@ -56,7 +56,7 @@ def test_words_that_stand_for_each_other_become_one_rule():
     members = {frozenset(WORDS[c.feature] for c in group.members) for group in groups_of(model)}
     assert members == {frozenset(WORDS[:4]), frozenset(WORDS[4:7])}
     assert len(model.rules_) == 2
-    plain = fitted(X, Y, alternatives=False)
+    plain = fitted(X, Y, max_alternatives=0)
     assert not groups_of(plain)
     assert len(plain.rules_) == 7
     np.testing.assert_array_equal(plain.predict(X), model.predict(X))
@@ -239,7 +239,7 @@ def test_single_conditions_of_one_head_are_never_left_apart(drawn):
 
 def test_lists_are_in_normal_form():
     X, Y = texts(seed=4)
-    for options in ({}, {"teacher": None}, {"simplicity": 0.3}, {"prune": "f2"}, {"prune": "hamming"}):
+    for options in ({}, {"teacher": None}, {"simplicity": 0.3}, {"optimize": "f2"}, {"optimize": "hamming"}):
         rules = fitted(X, Y, **options).rules_
         alone = [tuple(x.label for x in rule.head) for rule in rules if len(rule.body) == 1]
         assert len(alone) == len(set(alone)), options
@@ -289,7 +289,7 @@ def test_limits_hold_inside_groups():
         {"monotone": dict.fromkeys(WORDS, "up")},
         {"monotone": {"jam": "down"}},
     ):
-        model = fitted(X, Y, **limits)
+        model = fitted(X, Y, constraints=limits)
         for rule in model.rules_:
             for condition in flatten(rule.body):
                 word = WORDS[condition.feature]
@@ -330,7 +330,7 @@ def test_members_of_every_kind():
     )
     late = frame["seen"] > pd.Timestamp("2022-09-01")
     label = (frame["age"] > 80) | frame["income"].isna() | frame["region"].isin(["N", "E"]) | late
-    model = RuleListClassifier(keep_columns=["seen"]).fit(
+    model = RuleListClassifier(constraints={"keep_columns": ["seen"]}).fit(
         frame, label.to_numpy()[:, None].astype(int), label_names=["risk"]
     )
     kinds = {type(member) for group in groups_of(model) for member in group.members}
@@ -341,12 +341,8 @@ def test_members_of_every_kind():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alternatives": "never"}, "alternatives must be"),
-        ({"max_members": 1}, "max_members must be a whole number of at least 2, got 1"),
-        (
-            {"alternatives": True, "prune": None},
-            "alternatives is for lists whose rules are chosen; leave it out or pass prune='f1'",
-        ),
+        ({"max_alternatives": "never"}, "max_alternatives must be"),
+        ({"max_alternatives": -1}, "max_alternatives must be a whole number of at least 0, got -1"),
     ],
 )
 def test_options_that_make_no_sense(options, message):
@@ -355,7 +351,6 @@ def test_options_that_make_no_sense(options, message):
 
 
 def test_the_lists_of_the_paper_have_no_groups():
-    assert RuleListClassifier.paper().get_params()["alternatives"] is False
     X, Y = texts()
     model = RuleListClassifier.paper().fit(X, Y)
     assert not groups_of(model)
@@ -385,6 +380,7 @@ def test_every_word_may_be_a_member_in_text(monkeypatch, text):
     assert ({body[0].feature for body in seen if len(body) == 1} == set(range(60))) is text
 
 
-def test_max_members_limits_groups():
-    model = fitted(*texts(), max_members=2)
+def test_max_alternatives_limits_groups():
+    model = fitted(*texts(), max_alternatives=2)
     assert max(len(group.members) for group in groups_of(model)) == 2
+    assert not groups_of(fitted(*texts(), max_alternatives=1))

@@ -77,19 +77,19 @@ def test_simplicity_and_limits_shorten_the_list(songs, fitted):
     simpler = RuleListClassifier(simplicity=4).fit(songs)
     assert len(simpler.rules_) < len(fitted.rules_)
     assert len(RuleListClassifier(max_rules=3).fit(songs).rules_) == 3
-    single = RuleListClassifier(heads="single", teacher=None).fit(songs)
+    single = RuleListClassifier(max_head_size=1, teacher=None).fit(songs)
     assert single.rules_.statistics()["labels_per_head"] == 1
 
 
-@pytest.mark.parametrize("prune", ["f0.5", "f2", "hamming"])
-def test_the_whole_list_can_be_judged_otherwise(songs, prune):
-    model = RuleListClassifier(prune=prune, teacher=None).fit(songs)
+@pytest.mark.parametrize("optimize", ["f0.5", "f2", "hamming"])
+def test_the_whole_list_can_be_judged_otherwise(songs, optimize):
+    model = RuleListClassifier(optimize=optimize, teacher=None).fit(songs)
     assert verify(model.rules_, songs).ok
     assert len(model.rules_)
 
 
 def test_more_recall_for_a_larger_beta(songs):
-    said = [RuleListClassifier(prune=prune).fit(songs).predict(songs.X).sum() for prune in ("f0.5", "f1", "f2")]
+    said = [RuleListClassifier(optimize=beta).fit(songs).predict(songs.X).sum() for beta in ("f0.5", "f1", "f2")]
     assert said[0] < said[1] < said[2]
 
 
@@ -123,14 +123,12 @@ def test_unknown_labels_count_nowhere():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prune": "precision"}, "prune must be"),
-        ({"lift": "kln:0.1"}, "lift is for lists as they are grown; leave it out or pass prune=None"),
-        ({"negative": True}, "negative is for lists as they are grown"),
+        ({"optimize": "precision"}, "optimize must be"),
+        ({"max_conditions": None}, "max_conditions must be"),
         ({"simplicity": -1}, "simplicity must be"),
         ({"simplicity": np.inf}, "simplicity must be"),
         ({"time_limit": np.nan}, "time_limit must be"),
         ({"teacher": "owl"}, "teacher must be"),
-        ({"thresholds": "long"}, "thresholds must be"),
     ],
 )
 def test_options_that_make_no_sense(songs, options, message):

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import polyrule
-from polyrule import RuleListClassifier
+from polyrule import Constraints, RuleListClassifier, SeCoClassifier, config_context
 from polyrule.conditions import GroupCondition, NumericCondition
 from polyrule.errors import MeasureWarning, OptionError
 from polyrule.verification import verify
@@ -35,19 +36,19 @@ def used_by(model, label=None):
 
 
 def test_forbidden_features_are_not_tested(people):
-    model = RuleListClassifier(forbid=["income"]).fit(people)
+    model = RuleListClassifier(constraints={"forbid": ["income"]}).fit(people)
     assert used_by(model) == {"age", "height"}
 
 
 def test_features_of_one_label(people):
-    model = RuleListClassifier(features={"old": ["age"], "tall": ["height"]}).fit(people)
+    model = RuleListClassifier(constraints={"features": {"old": ["age"], "tall": ["height"]}}).fit(people)
     assert used_by(model, 0) == {"age"}
     assert used_by(model, 2) == {"height"}
     assert "income" in used_by(model, 1)
 
 
 def test_monotone_directions(people):
-    model = RuleListClassifier(monotone={"age": "down", "income": "up"}).fit(people)
+    model = RuleListClassifier(constraints={"monotone": {"age": "down", "income": "up"}}).fit(people)
     ops = {(NAMES[c.feature], c.op) for rule in model.rules_ for c in rule.body if isinstance(c, NumericCondition)}
     assert ("age", ">") not in ops
     assert ("income", "<=") not in ops
@@ -61,13 +62,20 @@ def test_monotone_directions(people):
         ({"forbid": "income"}, "a list of feature names"),
         ({"features": {"poor": []}}, "there is no label 'poor'"),
         ({"monotone": {"age": "sideways"}}, "'up' or 'down'"),
-        ({"features": {"old": ["age"]}, "prune": None, "scope": "full"}, "if a rule sets all labels"),
-        ({"forbid": ["age"], "prune": None, "max_bins": 4}, "need the examples, not their counts"),
+        ({"forbids": ["age"]}, "constraints: there is no 'forbids'"),
+        (["age"], "constraints must be None, a Constraints or a dict"),
     ],
 )
 def test_what_makes_no_sense_is_said(people, options, message):
     with pytest.raises(OptionError, match=message):
-        RuleListClassifier(**options).fit(people)
+        RuleListClassifier(constraints=options).fit(people)
+
+
+def test_grown_lists_need_the_examples_to_limit_bodies(people):
+    with pytest.raises(OptionError, match="if a rule sets all labels"):
+        SeCoClassifier(constraints={"features": {"old": ["age"]}}, scope="full").fit(people)
+    with pytest.raises(OptionError, match="need the examples, not their counts"):
+        SeCoClassifier(constraints={"forbid": ["age"]}, max_bins=4).fit(people)
 
 
 def test_rules_to_start_from_are_kept(people):
@@ -93,20 +101,16 @@ def test_rules_become_an_estimator_again(people, tmp_path):
     assert again.report(people) is not None
 
 
-GROWN = (
-    {"prune": None},
-    {"prune": None, "kernels": "reference"},
-    {"prune": None, "heads": "single"},
-    {"prune": None, "negative": False},
-    {"prune": None, "measure": "precision", "stop_threshold": None},
-)
+GROWN = ({}, {"heads": "single"}, {"negative": False}, {"measure": "precision", "stop_threshold": None})
 
 
 @pytest.mark.parametrize("options", GROWN)
 def test_grown_lists_keep_the_same_limits(people, options):
-    model = RuleListClassifier(
-        features={"old": ["age"]}, forbid=["height"], monotone={"age": "up"}, max_conditions=3, **options
-    ).fit(people)
+    limits = Constraints(features={"old": ["age"]}, forbid=["height"], monotone={"age": "up"})
+    learner = SeCoClassifier(constraints=limits, max_conditions=3, **options)
+    model = learner.fit(people)
+    with config_context(kernels="reference"):
+        assert clone(learner).fit(people).rules_.rules == model.rules_.rules
     assert used_by(model, 0) <= {"age"}
     assert "height" not in used_by(model)
     ops = {(NAMES[c.feature], c.op) for r in model.rules_ for c in r.body if isinstance(c, NumericCondition)}
@@ -119,25 +123,25 @@ def test_grown_lists_keep_the_same_limits(people, options):
 
 @pytest.mark.parametrize("options", GROWN)
 def test_limits_that_forbid_nothing_change_nothing(people, options):
-    plain = RuleListClassifier(**options).fit(people).rules_
-    limited = RuleListClassifier(features={"old": NAMES}, **options).fit(people).rules_
+    plain = SeCoClassifier(**options).fit(people).rules_
+    limited = SeCoClassifier(constraints={"features": {"old": NAMES}}, **options).fit(people).rules_
     assert (limited.rules, limited.default_counts) == (plain.rules, plain.default_counts)
 
 
 def test_what_is_known_about_the_measure_is_said_of_restricted_lists_too(people):
     options = {"measure": "tp**2 / (tp + fp)**2", "max_rules": 2}
-    restricted = RuleListClassifier.paper(forbid=["height"], **options).fit(people).rules_
-    plain = RuleListClassifier.paper(**options).fit(people).rules_
+    restricted = SeCoClassifier(constraints={"forbid": ["height"]}, **options).fit(people).rules_
+    plain = SeCoClassifier(**options).fit(people).rules_
     assert restricted.info["measure_proof"] == plain.info["measure_proof"]
     assert "the proof about the measure checked" in str(verify(restricted, people))
     with pytest.warns(MeasureWarning, match="label <- true"):
-        RuleListClassifier.paper("recall", forbid=["height"], negative=False, max_rules=3).fit(people)
+        SeCoClassifier("recall", constraints={"forbid": ["height"]}, negative=False, max_rules=3).fit(people)
 
 
 def test_a_direction_is_searched_exactly(people):
     """The first rule is the best one among all thresholds in the right direction."""
-    options = {"prune": None, "max_conditions": 1, "max_rules": 1, "negative": False, "thresholds": "midpoint"}
-    found = RuleListClassifier(monotone=dict.fromkeys(NAMES, "down"), **options).fit(people).rules_.rules[0]
+    down = Constraints(monotone=dict.fromkeys(NAMES, "down"))
+    found = SeCoClassifier(constraints=down, max_conditions=1, max_rules=1, negative=False).fit(people).rules_.rules[0]
     X, Y = np.asarray(people.X), np.asarray(people.Y)
     best = Fraction(0)
     for column in X.T:
@@ -156,8 +160,8 @@ def test_a_direction_is_searched_exactly(people):
 
 @pytest.mark.parametrize("options", GROWN)
 def test_grown_lists_go_on_behind_kept_rules(people, options):
-    kept = RuleListClassifier.paper(max_rules=3).fit(people).rules_.insert(0, "¬rich <- age > 1.5  [stop]")
-    model = RuleListClassifier(**options).fit(people, start=kept)
+    kept = SeCoClassifier(max_rules=3).fit(people).rules_.insert(0, "¬rich <- age > 1.5  [stop]")
+    model = SeCoClassifier(**options).fit(people, start=kept)
     assert model.rules_.rules[:4] == kept.rules
     assert len(model.rules_) > 4
     if options.get("negative") is None:
@@ -170,9 +174,9 @@ def test_grown_lists_go_on_behind_kept_rules(people, options):
 
 def test_going_on_behind_the_beginning_of_a_list_gives_the_list(people):
     """Without stops nothing but the labels set so far decides what comes next."""
-    options = {"prune": None, "stop_threshold": None, "remaining": 0, "thresholds": "midpoint"}
-    whole = RuleListClassifier(**options).fit(people).rules_
-    again = RuleListClassifier(**options).fit(people, start=whole[:3]).rules_
+    learner = SeCoClassifier(stop_threshold=None, remaining=0)
+    whole = learner.fit(people).rules_
+    again = learner.fit(people, start=whole[:3]).rules_
     assert again.rules == whole.rules
     assert again.default_counts == whole.default_counts
 

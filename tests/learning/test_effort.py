@@ -12,7 +12,6 @@ import pytest
 from polyrule import RuleListClassifier, load
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
 from polyrule.learning.separate import Learning, SeparateOptions
 from polyrule.measures import Objective
 from polyrule.model.printing import format_counts
@@ -75,11 +74,6 @@ def test_a_bound_that_is_too_low_is_found(limited, proved, data) -> None:
     rules[number] = replace(rules[number], certificate={**rules[number].certificate, "bound": "0"})
     found = verify(replace(limited, rules=tuple(rules)), data, learn=False)
     assert "it is proved that no head is worth more than" in str(found)
-
-
-def test_effort_is_for_lists_as_they_are_grown(data) -> None:
-    with pytest.raises(OptionError, match="effort is for lists as they are grown"):
-        RuleListClassifier(effort=10).fit(data)
 
 
 class _Late:

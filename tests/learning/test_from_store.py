@@ -37,10 +37,10 @@ pytestmark = pytest.mark.usefixtures("few_trees")
 OPTIONS = {
     "plain": {},
     "without a teacher": {"teacher": None},
-    "hamming, few": {"prune": "hamming", "max_rules": 2},
-    "some features": {"features": {"plans": ["plan"]}, "forbid": ["smoker"]},
-    "monotone": {"monotone": {"age": "up"}},
-    "midpoints": {"thresholds": "midpoint"},
+    "hamming, few": {"optimize": "hamming", "max_rules": 2},
+    "some features": {"constraints": {"features": {"plans": ["plan"]}, "forbid": ["smoker"]}},
+    "monotone": {"constraints": {"monotone": {"age": "up"}}},
+    "no groups": {"max_alternatives": 0},
 }
 
 
@@ -74,7 +74,7 @@ def test_weights_and_rules_to_start_from(tmp_path) -> None:
     assert told(RuleListClassifier(max_rules=2).fit(store, start=first.rules_)) == told(expected)
 
 
-def test_thresholds_lie_between_bins_or_with_refine_anywhere(tmp_path) -> None:
+def test_thresholds_lie_between_bins(tmp_path) -> None:
     data = datasets.load("emotions", part="train")
     ordinary = RuleListClassifier(max_rules=4).fit(data)
     coarse = RuleListClassifier(max_rules=4, max_bins=8).fit(data)
@@ -83,7 +83,5 @@ def test_thresholds_lie_between_bins_or_with_refine_anywhere(tmp_path) -> None:
     kept = pack(data, out=tmp_path / "t", max_bins=8)
     codes, _, _ = unpack(kept)
     assert np.array_equal(predicted, coarse.predict(codes.decoded())), "no rule tells values of one bin apart"
-    assert told(RuleListClassifier(max_rules=4, max_bins=8, refine=True).fit(data)) == told(ordinary)
     store = pack(data, out=tmp_path / "s", max_bins=8, keep_values=True, block_rows=100)
     assert told(RuleListClassifier(max_rules=4).fit(store)) == told(coarse)
-    assert told(RuleListClassifier(max_rules=4, refine=True).fit(store)) == told(ordinary)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
+from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, SeCoClassifier
 from polyrule.data import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import MeasureWarning
@@ -25,11 +26,11 @@ def test_one_list_per_label_warns_of_a_measure_that_rewards_errors() -> None:
         BinaryRelevanceRuleClassifier("fp - tp").fit(*_data())
 
 
-@pytest.mark.parametrize("options", [{"prune": None}, {"teacher": None}])
-def test_a_proof_about_the_measure_is_stored_and_checked(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("learner", [SeCoClassifier, partial(RuleListClassifier, teacher=None)])
+def test_a_proof_about_the_measure_is_stored_and_checked(learner: Any) -> None:
     X, Y = _data()
     data = Dataset(Table.from_array(X), Y.astype(np.uint8), ("a", "b"))
-    model = RuleListClassifier("tp**2 / (tp + fp)**2", **options).fit(data).model_
+    model = learner("tp**2 / (tp + fp)**2").fit(data).model_
     proof = model.info["measure_proof"]
     assert "the proof about the measure checked" in str(verify(model, data))
     model.info["measure_proof"] = {

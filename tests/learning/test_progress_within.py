@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polyrule import RuleListClassifier
+from polyrule import SeCoClassifier, config_context
 from polyrule.learning.messages import Progress, describe, telling, within_rules
 from polyrule.search import growth
 from polyrule.search import native as compiled
@@ -21,14 +21,15 @@ def _data() -> tuple[Any, Any]:
     return X, (X[:, :3] + 0.3 * rng.normal(size=(60, 3)) > 0).astype(int)
 
 
-def _learner(callback: Any, **options: Any) -> RuleListClassifier:
-    return RuleListClassifier.paper("f0.5", callback=callback, max_rules=3, **options)
+def _fitted(callback: Any) -> SeCoClassifier:
+    with config_context(kernels="reference"):
+        return SeCoClassifier("f0.5", max_rules=3).fit(*_data(), callback=callback)
 
 
 def test_only_callbacks_that_ask_hear_about_a_rule_in_the_making(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "PACE", 0.0)
     told: list[Progress] = []
-    plain = _learner(told.append, kernels="reference").fit(*_data())
+    plain = _fitted(told.append)
     assert [progress.rules for progress in told] == [1, 2, 3]
     assert all(progress.rule is not None and progress.bodies == 0 for progress in told)
     told.clear()
@@ -37,7 +38,7 @@ def test_only_callbacks_that_ask_hear_about_a_rule_in_the_making(monkeypatch: py
     def listen(progress: Progress) -> None:
         told.append(progress)
 
-    fitted = _learner(listen, kernels="reference").fit(*_data())
+    fitted = _fitted(listen)
     assert fitted.model_.rules == plain.model_.rules
     inside = [progress for progress in told if progress.rule is None]
     assert len(told) - len(inside) == 3
@@ -53,7 +54,7 @@ def test_learning_can_be_ended_within_a_rule(monkeypatch: pytest.MonkeyPatch) ->
     def enough(progress: Progress) -> bool:
         return progress.rule is None and progress.rules == 1
 
-    fitted = _learner(enough, kernels="reference").fit(*_data())
+    fitted = _fitted(enough)
     assert fitted.stopped_reason_ == "callback"
     assert len(fitted.model_) == 1
 
@@ -72,7 +73,7 @@ def test_the_compiled_search_reports_and_can_be_ended(monkeypatch: pytest.Monkey
         return progress.rule is None
 
     # with a lift a rule gets dozens of conditions; the first report ends it
-    learner = RuleListClassifier.paper("f0.5", lift="kln:0.1", callback=listen, n_jobs=1, max_rules=40).fit(X, Y)
+    learner = SeCoClassifier("f0.5", lift="kln:0.1", n_jobs=1, max_rules=40).fit(X, Y, callback=listen)
     assert learner.stopped_reason_ == "callback"
     assert told[-1].rule is None
     assert told[-1].bodies > 0

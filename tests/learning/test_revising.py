@@ -67,7 +67,7 @@ def test_every_label_is_expected_to_be_as_precise_as_asked(kind, least):
     weights = rng.integers(1, 4, 240) / 2 if kind == "weighted" else None
     if kind == "unknown":
         Y[rng.random(Y.shape) < 0.1] = np.nan
-    options = {"no teacher": {"teacher": None}, "hamming": {"prune": "hamming"}}.get(kind, {})
+    options = {"no teacher": {"teacher": None}, "hamming": {"optimize": "hamming"}}.get(kind, {})
     fitted = RuleListClassifier(min_precision=least, **options).fit(X, Y, sample_weight=weights)
     chances = [literal.chance for rule in fitted.rules_.rules for literal in rule.head]
     assert all(chance >= least for chance in chances)
@@ -92,8 +92,6 @@ def test_a_share_is_asked_for(wrong):
 
 
 def test_lists_as_they_are_grown_expect_nothing():
-    with pytest.raises(OptionError, match="min_precision is for lists whose rules are chosen"):
-        RuleListClassifier(min_precision=0.5, prune=None).fit([[1], [2]], [[0], [1]])
     model = RuleListClassifier.paper().fit([[1], [2], [3], [4]], [[0], [0], [1], [1]]).rules_
     assert all(rule.expected is None for rule in model.rules)
     assert "expect" not in str(model)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polyrule import RuleListClassifier
+from polyrule import SeCoClassifier
 from polyrule.errors import OptionError
 from polyrule.search.protocol import Candidate
 from polyrule.search.state import TrainingState
@@ -80,22 +80,22 @@ class TestCommit:
 
 def test_every_option_has_its_end(songs) -> None:
     X, Y = songs
-    whole = RuleListClassifier.paper("precision").fit(X, Y)
+    whole = SeCoClassifier("precision").fit(X, Y)
     assert whole.stopped_reason_ == "complete"
-    short = RuleListClassifier.paper("precision", max_rules=2).fit(X, Y)
+    short = SeCoClassifier("precision", max_rules=2).fit(X, Y)
     assert short.stopped_reason_ == "max_rules"
     assert short.rules_.rules == whole.rules_.rules[:2]
-    timed = RuleListClassifier.paper("precision", time_limit=1e-9).fit(X, Y)
+    timed = SeCoClassifier("precision", time_limit=1e-9).fit(X, Y)
     assert timed.stopped_reason_ == "time_limit"
     assert len(timed.rules_) <= 1
-    told = RuleListClassifier.paper("precision", callback=lambda progress: progress.rules == 3).fit(X, Y)
+    told = SeCoClassifier("precision").fit(X, Y, callback=lambda progress: progress.rules == 3)
     assert told.stopped_reason_ == "callback"
     assert told.rules_.rules == whole.rules_.rules[:3]
 
 
 def test_progress_tells_how_far_it_is(songs) -> None:
     seen = []
-    model = RuleListClassifier.paper("precision", callback=seen.append).fit(*songs)
+    model = SeCoClassifier("precision").fit(*songs, callback=seen.append)
     assert [p.rules for p in seen] == list(range(1, len(model.rules_) + 1))
     assert [p.rule for p in seen] == list(model.rules_)
     assert all(a.remaining >= b.remaining for a, b in pairwise(seen))
@@ -106,17 +106,17 @@ def test_an_interrupt_keeps_the_rules_so_far(songs) -> None:
         if progress.rules == 2:
             raise KeyboardInterrupt
 
-    model = RuleListClassifier.paper("precision", callback=interrupt)
+    model = SeCoClassifier("precision")
     with pytest.raises(KeyboardInterrupt):
-        model.fit(*songs)
+        model.fit(*songs, callback=interrupt)
     assert model.stopped_reason_ == "interrupted"
     assert len(model.rules_) == 2
     assert model.predict(songs[0]).shape == songs[1].shape
 
 
 def test_no_stops_when_switched_off(songs) -> None:
-    assert not any(rule.stop for rule in RuleListClassifier.paper("precision", stop_threshold=None).fit(*songs).rules_)
-    assert any(rule.stop for rule in RuleListClassifier.paper("precision").fit(*songs).rules_)
+    assert not any(rule.stop for rule in SeCoClassifier("precision", stop_threshold=None).fit(*songs).rules_)
+    assert any(rule.stop for rule in SeCoClassifier("precision").fit(*songs).rules_)
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_no_stops_when_switched_off(songs) -> None:
 )
 def test_wrong_options_are_named(wrong) -> None:
     with pytest.raises(OptionError, match=next(iter(wrong))):
-        RuleListClassifier.paper(**wrong).fit([[1.0], [2.0]], [[0], [1]])
+        SeCoClassifier(**wrong).fit([[1.0], [2.0]], [[0], [1]])

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from polyrule import RuleListClassifier
+from polyrule import RuleListClassifier, SeCoClassifier, config_context
 from polyrule.data import Table
 from polyrule.errors import MeasureWarning, SlowSearchWarning
 from polyrule.learning.messages import forecast
@@ -63,9 +63,10 @@ def test_a_bare_function_is_a_measure():
 def test_a_slow_search_is_announced(monkeypatch):
     monkeypatch.setattr("polyrule.learning.messages.PATIENCE", 0.0)
     X, Y = data(12, 3)
-    options = {"averaging": "example", "max_rules": 1, "kernels": "reference", "max_conditions": 1}
-    with pytest.warns(SlowSearchWarning, match="each condition of a rule means trying up to 88 bodies") as told:
-        RuleListClassifier.paper(measure="laplace", **options).fit(X, Y)
+    learner = SeCoClassifier("laplace", averaging="example", max_rules=1, max_conditions=1)
+    words = "each condition of a rule means trying up to 88 bodies"
+    with config_context(kernels="reference"), pytest.warns(SlowSearchWarning, match=words) as told:
+        learner.fit(X, Y)
     assert "averaging='micro' or 'label', heads='single' would be fast" in str(told[0].message)
     assert told[0].filename == __file__
 

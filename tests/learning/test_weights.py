@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
+from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, config_context
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import LARGEST_TOTAL, integer_weights
 from polyrule.data.table import Feature, Table
@@ -53,10 +54,18 @@ OPTIONS: list[dict[str, Any]] = [
     {"measure": "laplace", "min_coverage": 3},
 ]
 WAYS: dict[str, dict[str, Any]] = {
-    "native": {"kernels": None},
-    "reference": {"kernels": "reference"},
+    "native": {},
+    "reference": {},
     "counted": {"max_bins": 255},
 }
+
+
+@pytest.fixture(autouse=True)
+def _kernels_of_the_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Learn with the NumPy kernels if the way of the test is "reference"."""
+    way = getattr(request.node, "callspec", None) and request.node.callspec.params.get("way")
+    with config_context(kernels="reference" if way == "reference" else None):
+        yield
 
 
 def named(options: dict[str, Any]) -> str:
@@ -116,7 +125,7 @@ def test_sets_are_made_of_categories_that_enough_examples_have() -> None:
         (twice, None, True),
         (twice, [0.1] * 24, True),
     ):
-        model = RuleListClassifier(teacher=None, alternatives=False).fit(table[some], truth[some], weights).model_
+        model = RuleListClassifier(teacher=None, max_alternatives=0).fit(table[some], truth[some], weights).model_
         assert ("hue in {b, d}" in str(model)) == found
 
 
@@ -183,11 +192,12 @@ def test_a_stop_threshold_of_many_digits(way: str) -> None:
 
 
 _ENDS = """
-from polyrule import RuleListClassifier
+from polyrule import SeCoClassifier, config_context
 for heavy, labels in ((2**30 - 1, 2), (2**30, 2), (2**31 - 2, 2), (2**31 - 2, 1), (2**29, 4), (2**20, 2048)):
     for kernels in ("native", "reference"):
-        estimator = RuleListClassifier.paper("precision", kernels=kernels, n_jobs=1)
-        print(heavy, labels, estimator.fit([[0.0], [8.0]], [[1] * labels, [0] * labels], [heavy, 1]).rules_.rules)
+        with config_context(kernels=kernels):
+            estimator = SeCoClassifier("precision", n_jobs=1)
+            print(heavy, labels, estimator.fit([[0.0], [8.0]], [[1] * labels, [0] * labels], [heavy, 1]).rules_.rules)
 """
 
 

@@ -52,7 +52,7 @@ def test_counts_without_a_mark_are_those_of_a_recount(name: str) -> None:
 def test_marks_are_kept_in_files_and_shown(tmp_path) -> None:
     examples = data()
     ors = Dataset(examples.X, np.c_[examples.Y[:, 0] | examples.Y[:, 1], examples.Y[:, 1:]], ("a", "b", "c"))
-    model = RuleListClassifier(alternatives=False, simplicity=0.1).fit(ors).model_
+    model = RuleListClassifier(max_alternatives=0, simplicity=0.1).fit(ors).model_
     moves = (model.move(place, other) for place in range(len(model)) for other in range(len(model)))
     moved = next(one for one in moves if 0 < sum(rule.stale for rule in one) < len(one))
     moved.save(tmp_path / "m.json")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import polyrule
-from polyrule import RuleListClassifier, Store, pack
+from polyrule import SeCoClassifier, Store, pack
 from polyrule.data.documents import checksum
 from polyrule.errors import DataError, LimitError
 
@@ -63,7 +63,7 @@ def refused(folder: Path, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Store(folder).verify()
     with pytest.raises(DataError, match=message):
-        RuleListClassifier.paper(max_rules=2, refine=True).fit(Store(folder))
+        SeCoClassifier(max_rules=2, refine=True).fit(Store(folder))
 
 
 def stored(folder: Path, part: str, dtype: str, *shape: int) -> np.ndarray:
@@ -86,7 +86,7 @@ def test_codes_of_two_bytes_outside_the_bins(tmp_path) -> None:
     codes[1] = 65535
     forge(tmp_path / "s", "codes", codes)
     with pytest.raises(DataError, match="feature 'x1' has a code of 65535, and 300 bins"):
-        RuleListClassifier.paper(max_rules=2).fit(Store(tmp_path / "s"))
+        SeCoClassifier(max_rules=2).fit(Store(tmp_path / "s"))
 
 
 def test_a_header_without_its_categories(folder) -> None:
@@ -174,8 +174,8 @@ def test_the_digest_covers_header_and_blocks(folder) -> None:
     assert Store(folder).fingerprint != before
 
 
-def fitted(store: Store, **options: Any) -> str:
-    return str(RuleListClassifier.paper(max_rules=4, **options).fit(store).rules_)
+def fitted(store: Store, callback: Any = None, **options: Any) -> str:
+    return str(SeCoClassifier(max_rules=4, **options).fit(store, callback=callback).rules_)
 
 
 def test_a_file_that_is_cut_short_while_it_is_used(folder) -> None:

@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from tests.cli.helpers import ok, run
 
 import polyrule
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, Store, datasets, pack
+from polyrule import (
+    BinaryRelevanceRuleClassifier,
+    SeCoClassifier,
+    Store,
+    config_context,
+    datasets,
+    pack,
+)
 from polyrule.binning.bins import bins_of
 from polyrule.binning.quantiles import QuantileFinder
 from polyrule.data.table import Feature, Table
@@ -77,7 +84,7 @@ LABELS = ["y_calm", "y_bright", "y_odd"]
 
 
 def fitted(data, **options) -> str:
-    return str(RuleListClassifier.paper(max_rules=12, **options).fit(data).rules_)
+    return str(SeCoClassifier(max_rules=12, **options).fit(data).rules_)
 
 
 def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
@@ -93,13 +100,14 @@ def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
         "frame": frame,
         "arrow": arrow,
     }
-    expected = str(RuleListClassifier.paper(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS]).rules_)
+    expected = str(SeCoClassifier(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS]).rules_)
     for name, source in sources.items():
         store = pack(source, out=tmp_path / f"{name}.store", labels="y_*", max_bins=16, block_rows=250)
         assert (len(store), len(store.blocks), store.label_names) == (700, 3, tuple(LABELS))
         for threads in (1, 3):
             assert fitted(store, n_jobs=threads) == expected
-        assert fitted(store, kernels="reference") == expected
+        with config_context(kernels="reference"):
+            assert fitted(store) == expected
 
 
 def test_arrays_and_frames_of_dask(frame, tmp_path) -> None:
@@ -140,7 +148,7 @@ def test_weights_and_examples_without_weight(frame, tmp_path) -> None:
     weights = np.random.default_rng(0).integers(0, 4, len(frame))
     weighted = frame.assign(weight=weights)
     store = pack(weighted, out=tmp_path / "s", labels="y_*", weights="weight", max_bins=16, block_rows=200)
-    expected = RuleListClassifier.paper(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS], weights)
+    expected = SeCoClassifier(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS], weights)
     assert fitted(store) == str(expected.rules_)
     with pytest.raises(DataError, match="whole numbers as weights"):
         pack(weighted.assign(weight=0.5), out=tmp_path / "t", labels="y_*", weights="weight")
@@ -161,8 +169,8 @@ def test_bins_that_hold_every_value_change_nothing(benchmark_root) -> None:
     for name in ("flags", "emotions"):
         data = datasets.load(name, "train")
         options = {"max_rules": 6, "max_conditions": 2}
-        plain = RuleListClassifier.paper(**options).fit(data).rules_
-        assert str(RuleListClassifier.paper(max_bins=1000, **options).fit(data).rules_) == str(plain)
+        plain = SeCoClassifier(**options).fit(data).rules_
+        assert str(SeCoClassifier(max_bins=1000, **options).fit(data).rules_) == str(plain)
 
 
 def test_damage_is_named(frame, tmp_path) -> None:
@@ -372,12 +380,12 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*")
     with pytest.raises(DataError, match="there is something already"):
         pack(frame, out=tmp_path / "s", labels="y_*")
-    with pytest.raises(DataError, match="brings its own labels"):
-        RuleListClassifier.paper().fit(store, frame[LABELS])
+    with pytest.raises(DataError, match="y must be None if X is a store, which contains the labels and weights"):
+        SeCoClassifier().fit(store, frame[LABELS])
     with pytest.raises(OptionError, match="max_bins is chosen when data is packed"):
-        RuleListClassifier.paper(max_bins=3).fit(store)
+        SeCoClassifier(max_bins=3).fit(store)
     with pytest.raises(OptionError, match="keep_values=True"):
-        RuleListClassifier.paper(refine=True).fit(store)
+        SeCoClassifier(refine=True).fit(store)
     with pytest.raises(OptionError, match="say which columns"):
         pack(frame, out=tmp_path / "t")
     with pytest.raises(OptionError, match="max_bins must be a whole number"):
@@ -401,7 +409,7 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         with pytest.raises(DataError, match=f"there are no {what} to pack"):
             pack(X, y, out=tmp_path / "t")
     with pytest.raises(OptionError, match="refine=True looks between bins"):
-        RuleListClassifier.paper(refine=True).fit(frame[FEATURES], frame[LABELS])
+        SeCoClassifier(refine=True).fit(frame[FEATURES], frame[LABELS])
 
 
 def test_labels_keep_their_names_and_fit_the_examples(tmp_path) -> None:
@@ -412,7 +420,7 @@ def test_labels_keep_their_names_and_fit_the_examples(tmp_path) -> None:
         with pytest.raises(DataError, match=r"202 examples and . names, but labels of shape \(202, 6\)"):
             pack_table(songs.X, songs.Y, weights, names)
     with pytest.raises(DataError, match="a store holds codes to learn from, not features"):
-        RuleListClassifier.paper(max_rules=1).fit(store).predict(store)
+        SeCoClassifier(max_rules=1).fit(store).predict(store)
 
 
 def test_numbers_of_numpy_are_options_too(frame, tmp_path) -> None:
@@ -424,7 +432,7 @@ def test_numbers_of_numpy_are_options_too(frame, tmp_path) -> None:
 def test_many_bins_take_two_bytes(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=1000)
     assert store.blocks[0].codes.dtype == np.uint16
-    expected = RuleListClassifier.paper(max_rules=12).fit(frame[FEATURES], frame[LABELS]).rules_
+    expected = SeCoClassifier(max_rules=12).fit(frame[FEATURES], frame[LABELS]).rules_
     assert fitted(store) == str(expected)
 
 

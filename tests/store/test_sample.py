@@ -23,7 +23,7 @@ from polyrule.store.sample import drawn_rows, sample_of
 LABELS = ("a", "b", "c")
 LEARNERS = {
     "list": RuleListClassifier(max_samples=60, max_rules=3),
-    "groups": RuleListClassifier(max_samples=60, teacher=None, alternatives=True),
+    "groups": RuleListClassifier(max_samples=60, teacher=None),
     "ensemble": RuleEnsembleClassifier(max_samples=60, max_rules=3, teacher=None, cv=2),
 }
 

@@ -159,7 +159,7 @@ def test_what_is_said_about_columns_reaches_the_reader(tmp_path):
     assert kinds == {"size": "numeric", "grade": "ordinal"}
     assert session.bench.label_names == ("a", "b")
     learn(session, max_rules=3)
-    assert session.project.current.step["options"]["monotone"] == {"size": "up"}
+    assert session.project.current.step["options"]["constraints"] == {"monotone": {"size": "up"}}
     assert all(c.op == ">" for rule in session.project.model for c in rule.body if getattr(c, "feature", 1) == 0)
 
 

@@ -76,7 +76,7 @@ def test_an_identifier_is_learned_from_only_if_a_person_wants_it(tmp_path):
     session.prepare({"labels": ["scary", "busy"], "keep": ["film_id"]})
     assert len(session.bench.train.features[0].categories) == 240
     learn(session)
-    assert session.project.current.step["options"]["keep_columns"] == ["film_id"]
+    assert session.project.current.step["options"]["constraints"] == {"keep_columns": ["film_id"]}
     assert "keep=['film_id']" in session.script()
 
 

@@ -11,7 +11,7 @@ from tests.campaign.worlds import World, draw
 from tests.twin.learner import binary_relevance, rule_list
 from tests.twin.predicting import predict, unset_weight
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
+from polyrule import BinaryRelevanceRuleClassifier, SeCoClassifier, config_context
 from polyrule.measures import Objective
 from polyrule.search.protocol import GrowOptions
 from polyrule.utils.compute import native
@@ -58,8 +58,9 @@ def test_separate_and_conquer(kernels: str | None, heads: str) -> None:
         objective = Objective(measure, negative=negative, max_head_size=1 if heads == "single" else None)
         truth = np.array(world.Y)
         expected = rule_list(world.table(), truth, weights, objective, GrowOptions(), heads, **ends)
-        model = RuleListClassifier.paper(measure, heads=heads, negative=negative, kernels=kernels, **ends)
-        found = model.fit(world.table(), truth, weights).rules_
+        with config_context(kernels=kernels):
+            model = SeCoClassifier(measure, heads=heads, negative=negative, **ends)
+            found = model.fit(world.table(), truth, weights).rules_
         assert plain(found) == expected, seed
         unset = unset_weight(found, rows_of(world), truth, weights)
         assert [list(pair) for pair in found.default_counts] == unset, seed
@@ -79,7 +80,8 @@ def test_binary_relevance(kernels: str | None, measure: str) -> None:
         expected, defaults, left = binary_relevance(
             world.table(), truth, weights, measure, GrowOptions(label_conditions=False)
         )
-        found = BinaryRelevanceRuleClassifier(measure, kernels=kernels).fit(world.table(), truth, weights).rules_
+        with config_context(kernels=kernels):
+            found = BinaryRelevanceRuleClassifier(measure).fit(world.table(), truth, weights).rules_
         assert plain(found) == expected, seed
         assert list(found.defaults) == defaults, seed
         assert [list(pair) for pair in found.default_counts] == left, seed
@@ -91,9 +93,9 @@ def test_binary_relevance(kernels: str | None, measure: str) -> None:
 def test_learning_goes_on_only_while_more_than_remaining_is_left() -> None:
     """Half of the examples are left after one rule: not more than `remaining`, so it is the last."""
     X, Y = [[0], [0], [1], [1]], [[1, 1], [1, 1], [1, 0], [0, 1]]
-    model = RuleListClassifier.paper("precision", remaining=0.5).fit(X, Y).rules_
+    model = SeCoClassifier("precision", remaining=0.5).fit(X, Y).rules_
     assert [rule.coverage for rule in model] == [2]
-    assert len(RuleListClassifier.paper("precision", remaining=0.49).fit(X, Y).rules_) > 1
+    assert len(SeCoClassifier("precision", remaining=0.49).fit(X, Y).rules_) > 1
 
 
 def test_beam_and_every_objective_by_the_book() -> None:

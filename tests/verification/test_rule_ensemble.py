@@ -145,7 +145,7 @@ def test_features_are_compared_with_the_data(learn) -> None:
     codes, unused = rng.integers(-1, 2, 80), rng.normal(size=80)
     table = Table.from_array(np.c_[np.where(codes < 0, np.nan, codes), unused], [CODED, Feature("x")])
     coded = Dataset(table, (codes < 0).astype(np.uint8)[:, None], ("y0",))
-    model = RuleEnsembleClassifier(max_rules=3, cv=2, forbid=["x"]).fit(coded).model_
+    model = RuleEnsembleClassifier(max_rules=3, cv=2, constraints={"forbid": ["x"]}).fit(coded).model_
     assert model.verify(coded, learn=learn).ok
     changes = (
         lambda d: d["features"][0]["categories"].append("w"),

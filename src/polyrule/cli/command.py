@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from polyrule.errors import OptionError
 from polyrule.utils.messages import did_you_mean
@@ -40,7 +41,7 @@ class Maybe(click.ParamType):  # type: ignore[type-arg]  # generic only for type
 
 
 class Either(click.ParamType):  # type: ignore[type-arg]
-    """A value of one of several plain types: the first that fits of whole number, number, true or false, text."""
+    """A whole number, a number, true or false, or the word "auto": the first of the given kinds that fits."""
 
     name = "value"
 
@@ -59,9 +60,9 @@ class Either(click.ParamType):  # type: ignore[type-arg]
                     return read(value)
                 except ValueError:
                     continue
-        if "str" in self.kinds:
-            return value
-        words = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+        if "str" in self.kinds and value.lower() == "auto":
+            return "auto"
+        words = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "auto"}
         self.fail(f"{value!r} is not {' or '.join(words[kind] for kind in words if kind in self.kinds)}", param, ctx)
 
 
@@ -220,9 +221,9 @@ def _settings(command: Command, ctx: click.Context) -> dict[str, Any]:
     for option in options(command):
         key = _keys(option)[0] if _keys(option) else str(option.name)
         value = ctx.params.get(str(option.name))
-        # "none" chosen against a default must be written down, or reading it back would give the default.
-        chosen = value is None and isinstance(option.type, Maybe) and option.default is not None
-        settings[key] = "none" if chosen else value
+        # "none" in place of a default is written, or reading it again would give the default.
+        is_default = ctx.get_parameter_source(str(option.name)) == ParameterSource.DEFAULT
+        settings[key] = "none" if value is None and isinstance(option.type, Maybe) and not is_default else value
     return settings
 
 

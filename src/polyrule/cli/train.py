@@ -29,7 +29,7 @@ from polyrule.cli.learner_options import (
     available,
     forbidden_names,
     learner_options,
-    limit_options,
+    machine_settings,
     make_learner,
 )
 from polyrule.cli.output import (
@@ -56,16 +56,13 @@ if TYPE_CHECKING:
 @click.option("--cv", "folds", type=click.IntRange(min=2), metavar="K", help="Also cross-validate with K folds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the folds, and learners that draw at random.")
 @click.option("--certify", is_flag=True, help="Store with each rule the proof that its head is the best one.")
-@click.option(
-    "--preset", type=click.Choice(["paper"]), help="Other defaults; paper: the learner of the paper, to the last digit."
-)
+@click.option("--preset", type=click.Choice(["paper"]), help="paper: the same as --learner seco.")
 @click.option(
     "--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this model in front."
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
-@limit_options
 @json_option
 @click.pass_context
 def train(
@@ -95,12 +92,15 @@ def train(
       polyrule train songs.csv --labels calm,sad,happy -o model.json
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
       polyrule train emotions:train --simplicity 2 --cv 10
-      polyrule train emotions:train --preset paper --measure hamming
+      polyrule train emotions:train --learner seco --measure hamming
       polyrule train a.csv --labels churn --forbid region --monotone income=up
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
     """
+    if preset is not None and learner not in ("list", "seco"):
+        raise OptionError(f"--preset {preset} is the same as --learner seco, not {learner}; leave one out")
+    learner = "seco" if preset else learner
     reading = {name: options[name] for name in reading_names(ctx.command)}
     if (folds is not None or "random_state" in available()[learner]) and not 0 <= seed < 1 << 32:
         raise OptionError(f"--seed must be between 0 and {(1 << 32) - 1}, got {seed}")
@@ -125,10 +125,12 @@ def train(
         with hold_unseen() as warn_of:
             test = None if test_data is None else _test_data(test_data, reading, dataset)
     names = {feature.name for feature in dataset.features}
-    with learning_progress(quiet) as callback, warnings.catch_warnings():
+    from polyrule.estimators import config_context
+
+    with learning_progress(quiet) as callback, warnings.catch_warnings(), config_context(**machine_settings(ctx)):
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
-        estimator = make_learner(ctx, learner, callback, preset, names)
-        interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
+        estimator = make_learner(ctx, learner, names)
+        interrupted = _fit(estimator, dataset, output is not None, start=_start(start, learner), callback=callback)
     model = estimator.model_
     findings: list[str] = []
     if not isinstance(dataset, Store):
@@ -189,25 +191,25 @@ def _learnable(data: str, reading: dict[str, Any]) -> Dataset:
     return dataset
 
 
-def _start(path: Path | None, learner: str) -> dict[str, Any]:
-    """Return what `fit` is told about rules to keep."""
+def _start(path: Path | None, learner: str) -> Any:
+    """Return the model whose rules stay in front."""
     from polyrule.ensemble import RuleEnsemble
     from polyrule.model import RuleList
 
     if path is None:
-        return {}
-    kept = load_model(path)
-    wanted = {"list": RuleList, "ensemble": RuleEnsemble}.get(learner)
-    if wanted is None or not isinstance(kept, wanted):
-        raise OptionError(f"--start {path}: a list goes on from a rule list, an ensemble from an ensemble")
-    return {"start": kept}
+        return None
+    model = load_model(path)
+    kind = {"list": RuleList, "seco": RuleList, "ensemble": RuleEnsemble}.get(learner)
+    if kind is None or not isinstance(model, kind):
+        raise OptionError(f"--start {path}: a list starts from a rule list, an ensemble from an ensemble")
+    return model
 
 
-def _fit(estimator: Any, data: Any, keep: bool, more: dict[str, Any] | None = None) -> bool:
-    """Fit; whether it was interrupted with something worth keeping, which goes to a file if `keep`."""
-    with _interruptible() if keep else contextlib.nullcontext():
+def _fit(estimator: Any, data: Any, is_stored: bool, **arguments: Any) -> bool:
+    """Fit; return True if an interrupt left rules. If the model `is_stored`, SIGINT is never ignored."""
+    with _interruptible() if is_stored else contextlib.nullcontext():
         try:
-            estimator.fit(data, **more or {})
+            estimator.fit(data, **arguments)
         except KeyboardInterrupt:
             if not len(getattr(estimator, "model_", ())):
                 raise
@@ -258,7 +260,7 @@ def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet:
     from polyrule.data.results import MissingExtraError
     from polyrule.evaluation.cross_validation import cross_validate
 
-    plain = clone(estimator).set_params(callback=None)
+    plain = clone(estimator)
     with counting_progress("cross-validation", folds, quiet) as show, warnings.catch_warnings():
         for told in (DataWarning, MeasureWarning, ModelWarning):  # once, of the model on all examples, is enough
             warnings.simplefilter("ignore", told)

@@ -2,8 +2,8 @@
 
 The conventions are those of `xgboost.dask` and `lightgbm.dask`: the classes have the names of the ordinary ones, take a
 ``client``, fit dask frames and arrays (or a store) and predict lazily. The model is the ordinary one, to the last tie.
-Workers read and pack the data. A list as it is grown is counted by them, too; a list whose rules are chosen and an
-ensemble are learned by the client from `max_samples` examples, which are drawn where they lie, and counted on all.
+Workers read and pack the data. They also count for `SeCoClassifier`; the other learners fetch a sample of `max_samples`
+examples, learn on the client, and count on all examples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 from polyrule import estimators
 from polyrule.errors import OptionError
-from polyrule.estimators.base import TrainingData
+from polyrule.estimators.base import FitContext
+from polyrule.estimators.inputs import TrainingData
 from polyrule.model import RuleList
 from polyrule.search.counted.counting import Counting
 from polyrule.store import Store
@@ -34,11 +35,13 @@ from polyrule.dask.counter import DaskCounter, again, store_shares
 from polyrule.dask.packing import Remote, pack_collections, parts_of
 from polyrule.model.rule_ensemble import RuleEnsemble
 
-__all__ = ["RuleEnsembleClassifier", "RuleListClassifier"]
+__all__ = ["RuleEnsembleClassifier", "RuleListClassifier", "SeCoClassifier"]
+
+_MAX_BINS = 255
 
 
 class _OnCluster:
-    """What both learners share: the client, packing, and prediction block by block."""
+    """Base of the learners on a cluster: the client, packing, and prediction block by block."""
 
     client: Client | None
     _plain: ClassVar[Any]
@@ -60,42 +63,41 @@ class _OnCluster:
         labels: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> TrainingData:
-        bins, values = self._how_packed()
+        bins, with_values = self._how_packed()
         if labels is not None:
             raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
         if feature_names is not None:
-            raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
+            raise OptionError("feature_names is for arrays in memory; dask frames have names already")
         if not isinstance(X, Store):
-            given = self.client or default_client(), X, y, bins, values, label_names, sample_weight
-            X, y, sample_weight, label_names = again(lambda: pack_collections(*given)), None, None, None
+            arguments = self.client or default_client(), X, y, bins, with_values, label_names, sample_weight
+            X, y, sample_weight, label_names = again(lambda: pack_collections(*arguments)), None, None, None
         training: TrainingData = self._plain._read_training(self, X, y, sample_weight, label_names)
         return training
 
     def _how_packed(self) -> tuple[int, bool]:
-        """Most bins of a feature, and whether the values stay beside them."""
-        return 255, False
+        """Return the maximum number of bins of a feature, and True if values are stored beside them."""
+        return _MAX_BINS, False
 
     def predict(self, X: Any) -> Any:
         """Predict labels: lazily, block by block, for a dask collection."""
         return self._lazily(X, "predict", np.int64)
 
     def predict_proba(self, X: Any) -> Any:
-        """Probability that each label is present; lazily for a dask collection."""
+        """Return the probability that each label is present; lazily for a dask collection."""
         return self._lazily(X, "predict_proba", np.float64)
 
     def to_local(self) -> Any:
         """Return the same fitted learner without the cluster."""
-        plain = self._plain()
-        plain.__dict__.update({name: value for name, value in self.__dict__.items() if name != "client"})
-        plain.callback = None
-        return plain
+        local = self._plain()
+        local.__dict__.update({name: value for name, value in self.__dict__.items() if name != "client"})
+        return local
 
     def _lazily(self, X: Any, name: str, dtype: Any) -> Any:
-        plain = self.to_local()
-        predict = getattr(plain, name)
+        local = self.to_local()
+        predict = getattr(local, name)
         if not hasattr(X, "dask"):
             return predict(X)
-        width = len(plain.label_names_)
+        width = len(local.label_names_)
         parts, lengths = parts_of(X)
         blocks = [
             dask.array.from_delayed(dask.delayed(predict)(part), (length, width), dtype)
@@ -105,17 +107,17 @@ class _OnCluster:
 
 
 class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
-    """A rule list learned with a dask cluster; the same list as the ordinary class gives with the same bins.
+    """A short rule list from the data of a dask cluster; the same as the ordinary class learns from a store.
 
     `fit` takes a dask frame or array and its labels, or a store that all workers can read. Weights are whole numbers.
     Labels and weights may be partitioned otherwise than X.
 
     Parameters
     ----------
-    client : dask.distributed.Client, optional
-        The cluster; the current one by default.
+    client : dask.distributed.Client, default=None
+        The cluster; None is the current one.
     **options
-        As in `polyrule.RuleListClassifier`. `max_bins` is 255 unless it is given.
+        As in `polyrule.RuleListClassifier`. `max_bins` is 255 by default.
 
     Examples
     --------
@@ -134,22 +136,47 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
 
     _plain = estimators.RuleListClassifier
 
-    def _how_packed(self) -> tuple[int, bool]:
-        if self.device != "cpu":
-            raise OptionError("device: workers of a cluster count on their processors; leave it out with polyrule.dask")
-        return self.max_bins or 255, self.refine
+    @classmethod
+    def paper(cls, measure: Any = "f0.5", **options: Any) -> SeCoClassifier:
+        """Return ``SeCoClassifier(measure=measure, **options)``, the learner of the paper."""
+        return SeCoClassifier(measure=measure, **options)
 
-    def _fit_to(self, training: TrainingData, start: RuleList | None) -> Self:
-        if self.prune is not None:
-            return self._fit(_here(training, self.max_samples), Counting(None, self.refine), start)
+    def _how_packed(self) -> tuple[int, bool]:
+        return self.max_bins or _MAX_BINS, False
+
+    def _fit_to(self, training: TrainingData, start: RuleList | None, context: FitContext) -> Self:
+        local = _fetched(training, self.max_samples)
+        return self._fit(local, Counting(device=context.device), start, context)
+
+
+class SeCoClassifier(_OnCluster, estimators.SeCoClassifier):
+    """A list of the paper's learner, counted by the workers of a dask cluster.
+
+    It is the same list as the ordinary class learns with the same bins. `fit` takes what that of `RuleListClassifier`
+    here takes.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client, default=None
+        The cluster; None is the current one.
+    **options
+        As in `polyrule.SeCoClassifier`. `max_bins` is 255 by default.
+    """
+
+    _plain = estimators.SeCoClassifier
+
+    def _how_packed(self) -> tuple[int, bool]:
+        return self.max_bins or _MAX_BINS, self.refine
+
+    def _fit_to(self, training: TrainingData, start: RuleList | None, context: FitContext) -> Self:
         if start is not None:
-            raise OptionError("start is for lists whose rules are chosen; leave it out or give prune='f1'")
+            raise OptionError("start needs the examples in one place; use polyrule.dask.RuleListClassifier")
         client, packed = self.client or default_client(), training.table
         assert isinstance(packed, Remote | Store)
         shares = packed.shares if isinstance(packed, Remote) else partial(store_shares, client, packed)
         counter = DaskCounter(client, shares)
         try:
-            return self._fit(training, Counting(None, self.refine, maker=lambda packed: counter))
+            return self._fit(training, Counting(None, self.refine, maker=lambda packed: counter), None, context)
         finally:
             counter.close()
 
@@ -157,24 +184,24 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
 class RuleEnsembleClassifier(_OnCluster, estimators.RuleEnsembleClassifier):
     """An ensemble of rules from the data of a dask cluster; the same as the ordinary class learns from a store.
 
-    `fit` takes what that of `RuleListClassifier` here does.
+    `fit` takes what that of `RuleListClassifier` here takes.
 
     Parameters
     ----------
-    client : dask.distributed.Client, optional
-        The cluster; the current one by default.
+    client : dask.distributed.Client, default=None
+        The cluster; None is the current one.
     **options
         As in `polyrule.RuleEnsembleClassifier`.
     """
 
     _plain = estimators.RuleEnsembleClassifier
 
-    def _fit_to(self, training: TrainingData, start: RuleEnsemble | None) -> Self:
-        return super()._fit_to(_here(training, self.max_samples), start)
+    def _fit_to(self, training: TrainingData, start: RuleEnsemble | None, context: FitContext) -> Self:
+        return super()._fit_to(_fetched(training, self.max_samples), start, context)
 
 
-def _here(training: TrainingData, most: int | None) -> TrainingData:
-    """Fetch what the client learns from; of more examples than `most`, a sample is drawn where they lie."""
+def _fetched(training: TrainingData, max_samples: int | None) -> TrainingData:
+    """Return the training data with what the client learns from; of more examples, workers draw a sample later."""
     packed = training.table
-    whole = most is None or len(packed) <= most
-    return replace(training, table=packed.fetched()) if whole and isinstance(packed, Remote) else training
+    is_small = max_samples is None or len(packed) <= max_samples
+    return replace(training, table=packed.fetched()) if is_small and isinstance(packed, Remote) else training

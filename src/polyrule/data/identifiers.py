@@ -11,7 +11,7 @@ import numpy as np
 from polyrule.data.columns import listing
 from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.utils.arrays import Floats
-from polyrule.utils.messages import argument
+from polyrule.utils.messages import constraint
 
 MIN_ROWS = 20
 """A column with fewer known values is never an identifier."""
@@ -148,11 +148,12 @@ def is_left_out(feature: Feature) -> bool:
 
 
 def identifier_messages(features: Sequence[Feature]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield one sentence on identifiers and one on running text, each with the names of its columns.
+    r"""Yield one sentence on identifiers and one on running text, each with the names of its columns.
 
     >>> for message, names in identifier_messages([Feature("number")]):
-    ...     print(message)
-    'number' has a distinct value in most rows, like an identifier, and is left out; keep_columns='number' keeps it
+    ...     print(message.replace("; ", ";\n"))
+    'number' has a distinct value in most rows, like an identifier, and is left out;
+    constraints={'keep_columns': 'number'} keeps it
     """
     texts = [feature.name for feature in features if is_running_text(feature) and feature.categories]
     others = [feature.name for feature in features if feature.name not in texts]
@@ -160,12 +161,12 @@ def identifier_messages(features: Sequence[Feature]) -> Iterator[tuple[str, tupl
         if len(names) == 1:
             yield (
                 f"{listing(names)} has a distinct value in most rows, like {what}, and is left out; "
-                f"{argument('keep_columns', names[0])} keeps it",
+                f"{constraint('keep_columns', names[0])} keeps it",
                 tuple(names),
             )
         elif names:
             yield (
                 f"{listing(names)} have distinct values in most rows, like {many}, and are left out; "
-                f"{argument('keep_columns', ','.join(names))} keeps them",
+                f"{constraint('keep_columns', ','.join(names))} keeps them",
                 tuple(names),
             )

@@ -20,19 +20,13 @@ from polyrule.ensemble.fit import fit
 from polyrule.ensemble.growth import GrowthOptions
 from polyrule.ensemble.options import FitOptions
 from polyrule.ensemble.refit import required_signs
-from polyrule.ensemble.schedule import Callback
 from polyrule.errors import OptionError
-from polyrule.estimators.base import (
-    RuleEstimator,
-    TrainingData,
-    listed,
-    pass_on_interrupt,
-    plain,
-    unpacked,
-)
+from polyrule.estimators.base import Callback, FitContext, RuleEstimator, pass_on_interrupt
+from polyrule.estimators.constraints import Constraints
+from polyrule.estimators.inputs import TrainingData, plain, unpacked
 from polyrule.estimators.options import price, whole
 from polyrule.estimators.sampling import ensemble_on_all, sampled
-from polyrule.learning.constraints import Constraints
+from polyrule.learning import constraints as limits_of_bodies
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.search.gpu.gradients import kernels_of
@@ -62,67 +56,55 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     Parameters
     ----------
-    max_rules : "auto" or int
-        Maximum number of rules. "auto" allows one per label, at least 30 and at most 100.
-    min_coverage : "auto" or int
+    max_rules : "auto" or int, default="auto"
+        Maximum number of rules. "auto" is one per label, at least 30 and at most 100. Decrease it for a scorecard.
+    min_coverage : "auto" or int, default="auto"
         Minimum number of examples that a rule covers, whatever their weights. "auto" is five, or a tenth of the
         examples if they are fewer than fifty.
-    max_conditions : int
-        Maximum number of conditions of a rule; a group of alternatives counts as one.
-    labels_per_head : float or None
-        Maximum mean number of labels of a head; None for no limit.
-    label_cost : float
-        Decrease of the training loss, in nats, that an entry of a head must bring; more gives shorter heads.
-    max_alternatives : int
+    max_conditions : int, default=4
+        Maximum number of conditions of a rule; a group of alternatives counts as one. Decrease it for rules that are
+        read at a glance.
+    labels_per_head : float or None, default=4
+        Maximum mean number of labels of a head; None is no limit. Use 1 for rules about one label each.
+    label_cost : float, default=0.3
+        Decrease of the training loss, in nats, that an entry of a head must exceed. Increase it for shorter heads.
+    max_alternatives : int, default=8
         Maximum number of conditions in a group of which not all must hold: "any of {jam, queue}", "at least 2 of
-        (age > 65, smoker = yes, systolic > 150)"; 0 for rules without groups.
-    ridge : "auto" or float
-        Penalty on squared weights; "auto" is 2, or 0.15 for text.
-    teacher : {"forest", None}
-        None fits the labels alone.
-    decision : {"auto", "threshold", "per-label", "subset", "expected-f1"}
-        Decision from sums: one threshold on the probability, one per label, the most probable label set of the training
-        data, or the one with the largest expected F1; "auto" takes the kind that suits `optimize`.
-    optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
-        Measure that the decision is tuned for.
-    points : bool or int
+        (age > 65, smoker = yes, systolic > 150)". Use 0 for rules without groups.
+    ridge : "auto" or float, default="auto"
+        Penalty on squared weights; "auto" is 2, or 0.15 for text. Increase it if weights are implausibly large.
+    teacher : {"forest", None}, default="forest"
+        Model that estimates the probability of each training label, so that rules do not fit noise; it is not part of
+        the ensemble. Use None for a faster fit to the labels alone.
+    optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}, default="micro-f1"
+        Measure that the decision is tuned for. Set it to the one that you report.
+    decision : {"auto", "threshold", "per-label", "subset", "expected-f1"}, default="auto"
+        Decision from sums: one cutoff of the probability, one per label, the most probable label set of the training
+        data, or the one with the largest expected F1. "auto" is the kind that suits `optimize`.
+    points : bool or int, default=False
         Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the maximum. A
         point has the log-odds that suit the label, or the same for all if `decision` chooses label sets. An "auto"
-        decision is then made with thresholds.
-    cv : int, splitter or iterable of (train, test)
+        decision is then made with cutoffs.
+    cv : int, splitter or iterable of (train, test), default=3
         Folds of the cross-validation, on the training data only. Each of its models learns from all examples outside
-        its test rows.
-    max_bins : int
-        Maximum number of intervals of a numeric feature; those of a store are whole bins of the store.
-    features : dict of str to list of str, or None
-        Per label, the only features that rules for it may test; labels that are not named may use all.
-    forbid : list of str or None
-        Features that neither rules nor the teacher may use.
-    monotone : dict of str to {"up", "down"}, or None
-        Numeric features that may count in one direction only: with "up" the sum of every label can only rise as the
-        feature rises, with "down" only fall. A missing value is neither more nor less than another. Decisions are then
-        made by thresholds, so that predicted labels are monotone, too.
-    time_limit : float or None
-        Seconds for `fit`, including the teacher and the cross-validation.
-    callback : callable or None
-        Called with an `EnsembleProgress` when a phase begins and after every rule, from several threads if there are
-        several; returning True ends the search for rules of that model.
-    kernels : {None, "native", "reference"}
-        Search kernel; both have equal results.
-    n_jobs : int or None
-        Threads; the model does not depend on it.
-    random_state : int, RandomState or None
+        its test rows. Use 0 for none, or a splitter if examples belong together.
+    constraints : Constraints, dict or None, default=None
+        Features that rules may not test, or that count in one direction only; see `polyrule.Constraints`. The teacher
+        does not see forbidden features. With a monotone feature decisions are made by cutoffs, so that predicted
+        labels are monotone, too; a missing value is neither more nor less than another.
+    max_bins : int, default=64
+        Maximum number of bins of a numeric feature; those of a store are whole bins of the store.
+    max_samples : int or None, default=200_000
+        Maximum number of examples to learn from. Of more, a sample is drawn by content, so that it does not depend on
+        their order; coverage is counted on all. None learns from all.
+    random_state : int, RandomState or None, default=0
         Seed of the forest, the synthetic examples, the subsamples and the folds.
-    max_samples : int or None
-        Of more examples, rules and weights are learned from a sample of this size, drawn by content, so that it does
-        not depend on their order; coverage is counted on all. None learns from all.
-    device : {"cpu", "cuda"}
-        Device that computes gains and weights; the model does not depend on it.
-    verbose : bool
+    time_limit : float or None, default=None
+        Seconds for `fit`, including the teacher and the cross-validation. None is no limit.
+    n_jobs : int or None, default=None
+        Number of threads, -1 for all cores. The model does not depend on it.
+    verbose : bool, default=False
         Write a line on progress to standard error, at most one a second.
-    keep_columns : list of str, or a pattern such as ``"*_id"``
-        Columns that rules may test although they identify rows: text, keys and counters whose values are nearly all
-        distinct are left out otherwise, with a warning.
 
     Attributes
     ----------
@@ -173,6 +155,7 @@ class RuleEnsembleClassifier(RuleEstimator):
     def __init__(
         self,
         max_rules: str | int = "auto",
+        *,
         min_coverage: str | int = "auto",
         max_conditions: int = 4,
         labels_per_head: float | None = 4,
@@ -180,23 +163,17 @@ class RuleEnsembleClassifier(RuleEstimator):
         max_alternatives: int = 8,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
-        decision: str = "auto",
         optimize: str = "micro-f1",
+        decision: str = "auto",
         points: bool | int = False,
         cv: int | Any = 3,
+        constraints: Constraints | Mapping[str, Any] | None = None,
         max_bins: int = 64,
-        features: Mapping[str, Sequence[str]] | None = None,
-        forbid: Sequence[str] | None = None,
-        monotone: Mapping[str, Any] | None = None,
-        time_limit: float | None = None,
-        callback: Callback | None = None,
-        kernels: str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
         max_samples: int | None = 200_000,
-        device: str = "cpu",
-        keep_columns: Any = (),
+        random_state: Any = 0,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.max_rules = max_rules
         self.min_coverage = min_coverage
@@ -206,23 +183,17 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.max_alternatives = max_alternatives
         self.ridge = ridge
         self.teacher = teacher
-        self.decision = decision
         self.optimize = optimize
+        self.decision = decision
         self.points = points
         self.cv = cv
+        self.constraints = constraints
         self.max_bins = max_bins
-        self.features = features
-        self.forbid = forbid
-        self.monotone = monotone
-        self.time_limit = time_limit
-        self.callback = callback
-        self.kernels = kernels
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
         self.max_samples = max_samples
-        self.device = device
-        self.keep_columns = keep_columns
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check(self) -> None:
         super()._check()
@@ -232,16 +203,16 @@ class RuleEnsembleClassifier(RuleEstimator):
             whole(0).check("cv", self.cv)
             if self.cv == 1:
                 raise OptionError(parameter="cv", value=1, allowed="0, which holds nothing out, or at least 2 folds")
-        check_decision(self.decision, self.optimize, self.monotone)
+        check_decision(self.decision, self.optimize, Constraints.of(self.constraints).monotone)
 
-    def _fit_to(self, training: TrainingData, start: Any) -> Self:
-        options, start = _options_of(self, len(training.label_names)), self._start(start, training)
+    def _fit_to(self, training: TrainingData, start: Any, context: FitContext) -> Self:
+        options, start = _options_of(self, len(training.label_names), context.compute), self._start(start, training)
         most, some = self._sample_size(training), training
         if most is not None:
             if not isinstance(self.cv, (int, np.integer)):
                 advice = f"pass a number of folds, or {argument('max_samples', None)}"
                 raise OptionError(f"rules are learned from a sample; {advice}", parameter="cv")
-            some = sampled(training, most, self._threads())
+            some = sampled(training, most, context.compute.threads)
         if len(training.table) > _MAX_TAUGHT:
             options = dataclasses.replace(options, teacher=False)
         some = unpacked(some)
@@ -252,9 +223,11 @@ class RuleEnsembleClassifier(RuleEstimator):
                 raise OptionError("a scorecard cannot be gone on from: its points are no weights", parameter="start")
             options = dataclasses.replace(options, start=start.rules)
         told: dict[str, str] = {}
-        forbid = listed(self.forbid)
-        if self.features or forbid or self.monotone:
-            limits = Constraints.read(table, training.label_names, self.features, forbid, self.monotone)
+        stated = Constraints.of(self.constraints)
+        if stated.limits_bodies:
+            limits = limits_of_bodies.Constraints.read(
+                table, training.label_names, stated.features, stated.forbidden, stated.monotone
+            )
             told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
             if not limits.allowed.all():
                 table = table.emptied(np.asarray(limits.allowed.any(axis=1)))
@@ -263,11 +236,11 @@ class RuleEnsembleClassifier(RuleEstimator):
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = some.weights.astype(np.float64) * float(some.scale)
         names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
-        with self._on_device():
-            fitted = fit(table, truth, weights, names, options, self._told(), fold)
+        with context.on_device():
+            fitted = fit(table, truth, weights, names, options, context.callback, fold)
         model = fitted.model
         if most is not None:
-            model = ensemble_on_all(model, training, self._threads())
+            model = ensemble_on_all(model, training, context.compute.threads)
             model.info.pop("weights", None)  # they are optimal for the sample
         info = {"monotone": told} if told else {}
         learned = {"cv_scores_": fitted.cv_scores, "_scores": fitted.scores}
@@ -277,8 +250,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         pass_on_interrupt(fitted.reason, model)
         return self
 
-    def _compute(self) -> Compute:
-        return dataclasses.replace(super()._compute(), device=None if self.device == "cpu" else kernels_of(self.device))
+    def _context(self, callback: Callback | None) -> FitContext:
+        context = super()._context(callback)
+        device = None if context.device == "cpu" else kernels_of(context.device)
+        return dataclasses.replace(context, compute=dataclasses.replace(context.compute, device=device))
 
     def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
         """Tune the decision for another measure, or another kind of decision, without another fit.
@@ -292,8 +267,9 @@ class RuleEnsembleClassifier(RuleEstimator):
             )
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
-        check_decision(kind, optimize, self.monotone)
-        tuned, cv_scores = choose(self._scores, kind, optimize, by_label=bool(self.points or self.monotone))
+        monotone = Constraints.of(self.constraints).monotone
+        check_decision(kind, optimize, monotone)
+        tuned, cv_scores = choose(self._scores, kind, optimize, by_label=bool(self.points or monotone))
         tuned_for = {"optimize": optimize, "decision": kind}  # `verify` tunes again
         info = self.model_.info | {"cross_validation": cv_scores, "tuned": tuned_for}
         tuned = tuned.in_points(self.model_.unit) if self.points else tuned
@@ -307,7 +283,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
 
 
-def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
+def _direction(limits: limits_of_bodies.Constraints, start: Sequence[WeightedRule]) -> Ints8:
     """Return per feature 1 or -1 if all sums may only rise or only fall with it, else 0."""
     direction = np.zeros(len(limits.allowed), dtype=np.int8)
     for place, op in limits.directions.items():
@@ -322,7 +298,7 @@ def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
     return direction
 
 
-def _options_of(given: RuleEnsembleClassifier, labels: int) -> FitOptions:
+def _options_of(given: RuleEnsembleClassifier, labels: int, compute: Compute) -> FitOptions:
     """Return the parameters of an estimator as the options of a fit."""
     length = given.labels_per_head
     least, most = _AUTO_RULES
@@ -345,7 +321,7 @@ def _options_of(given: RuleEnsembleClassifier, labels: int) -> FitOptions:
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),
         seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
-        compute=given._compute(),
+        compute=compute,
     )
 
 

@@ -141,10 +141,9 @@ def _is_specification(value: Any) -> bool:
     return isinstance(value, (str, re.Pattern, slice)) or _is_names(value)
 
 
-#: Parameter -> allowed values, for the parameters that are alike in all learners that have them. `measure`, `lift`,
-#: `cv` and `random_state` are checked by what reads them.
+#: Parameter -> allowed values, for the parameters that are alike in all learners that have them. `measure`,
+#: `cv` and `constraints` are checked by what reads them.
 ALLOWED = {
-    "alternatives": switch("auto"),
     "averaging": choice("micro", "label", "example", "macro"),
     "beam_width": whole(1),
     "callback": Allowed("a function", callable, (None,)),
@@ -157,24 +156,23 @@ ALLOWED = {
     "keep_covered": switch(),
     "keep_columns": Allowed("names of columns, or a pattern", _is_specification, (None,)),
     "kernels": choice(None, "native", "reference"),
-    "label_conditions": switch(None),
+    "label_conditions": switch(),
     "label_cost": price("auto"),
     "labels_per_head": number(f"a number from 1 to {LARGEST_PRICE:g}", lambda value: 1 <= value <= LARGEST_PRICE, None),
     "lift": Allowed("text such as 'kln:0.16' or a Lift", _is_lift, (None,)),
     "max_bins": Allowed("a whole number from 2 to 60000", _is_bins, (None,)),
+    "max_alternatives": whole(0),
     "max_conditions": whole(0, None),
     "max_head_size": whole(1, None),
-    "max_members": whole(2),
     "max_rules": whole(1, None),
     "max_samples": whole(1, None),
     "min_coverage": number("a finite number of at least 0", lambda value: 0 <= value < math.inf),
     "min_precision": share(),
     "monotone": mapping("a dict of feature to 'up' or 'down'"),
     "n_jobs": Allowed("a number of threads (-1: all cores)", _is_threads, (None,)),
-    "negative": switch(None),
+    "negative": switch(),
     "optimize": choice("micro-f1", "macro-f1", "example-f1", "subset", "hamming"),
     "points": whole(0, True, False),
-    "prune": Allowed("the name of a measure, such as 'f1'", lambda value: isinstance(value, str), (None,)),
     "random_state": Allowed("a whole number from 0 to 4294967295 or a RandomState", _is_seed, (None,)),
     "refine": switch(),
     "remaining": share(),
@@ -184,7 +182,6 @@ ALLOWED = {
     "simplicity": price(),
     "stop_threshold": share(None),
     "teacher": choice("forest", None),
-    "thresholds": choice("short", "midpoint"),
     "time_limit": number("a positive number of seconds", lambda value: value > 0, None),
 }
 

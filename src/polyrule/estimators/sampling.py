@@ -16,7 +16,7 @@ from polyrule.conditions.packed import coverage_weights
 from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table, row_blocks
-from polyrule.estimators.base import TrainingData
+from polyrule.estimators.inputs import TrainingData
 from polyrule.model import RuleList
 from polyrule.model.counting import default_counts, list_counts, with_counts
 from polyrule.model.narrowing import used_features

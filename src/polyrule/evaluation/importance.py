@@ -297,8 +297,6 @@ def stability(
         raise OptionError(f"resamples must be at least 1, got {resamples}")
     model = getattr(estimator, "model_", estimator)
     learner = clone(estimator) if estimator is not model else learner_of(model)
-    if "callback" in learner.get_params():
-        learner.set_params(callback=None)
     weights = np.ones(len(data)) if data.weights is None else data.weights
     names = [model.features[j].name for j in used_features(model.rules)]
     covers = _covers(model, data.X)

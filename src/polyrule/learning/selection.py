@@ -151,7 +151,7 @@ class Pruning:
     @property
     def beta_squared(self) -> Fraction | None:
         """Square of the F-measure's beta; None for Hamming accuracy."""
-        name = str(self.measure).lower()
+        name = str(self.measure).lower().removeprefix("micro-")
         if name == "hamming":
             return None
         try:
@@ -159,8 +159,8 @@ class Pruning:
         except ValueError:
             beta = Fraction(-1)
         if not name.startswith("f") or beta <= 0:
-            known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
-            raise OptionError(parameter="prune", value=self.measure, allowed=known)
+            known = "'f1', another F-measure such as 'f0.5', or 'hamming'"
+            raise OptionError(parameter="optimize", value=self.measure, allowed=known)
         return beta * beta
 
     def floor(self, precision: float) -> int:

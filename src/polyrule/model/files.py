@@ -240,6 +240,7 @@ _OPTIONS: dict[str, Callable[[Node], object]] = {
     "heads": Node.text,
     "lift": _maybe(Node.text),
     "negative": _maybe(Node.flag),
+    "optimize": Node.text,
     "prune": _maybe(Node.text),
     "teacher": _maybe(Node.text),
     "keep_covered": Node.flag,
@@ -265,15 +266,12 @@ def decode_info(node: Node) -> dict[str, Any]:
     return found
 
 
-def learning_options(info: dict[str, Any], *required: str) -> dict[str, Any]:
-    """Return the options a model was learned with, of the right types and with everything `required` among them."""
+def learning_options(info: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with which a model was learned, after checking their types."""
     decode_info(Node(info, "model", "info"))
     options = info.get("options")
     if not isinstance(options, dict):
         raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
-    for name in required:
-        if name not in options:
-            raise ModelError(f"the model does not say with which {name} it was learned, so it cannot be checked")
     return options
 
 

@@ -263,7 +263,8 @@ class RuleList(RuleModel[Rule]):
         if self.rules and not any(rule.body for rule in self.rules):
             return "no more than the same labels for everyone"
         better = "no" if value <= plain else "hardly"
-        measure = options.get("prune", "f1") if isinstance(options, dict) else "f1"
+        options = options if isinstance(options, dict) else {}
+        measure = options.get("optimize", options.get("prune", "f1"))  # the second is of earlier versions
         return (
             f"{better} better than predicting the same labels for everyone: {measure} to expect {value:.3f}, with "
             f"constants alone {plain:.3f}"

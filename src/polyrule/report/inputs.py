@@ -171,7 +171,7 @@ def _default_name(given: Any) -> str:
     options = info.get("options", {})
     words = [str(options[key]) for key in ("heads", "measure") if options.get(key)]
     learner = str(info.get("learner", "")).removesuffix("Classifier")
-    kind = {"BinaryRelevanceRule": "binary relevance", "RuleEnsemble": "ensemble"}.get(learner)
+    kind = {"BinaryRelevanceRule": "binary relevance", "RuleEnsemble": "ensemble", "RuleList": "list"}.get(learner)
     return " ".join([kind, *words] if kind else words) or "model"
 
 

@@ -27,7 +27,7 @@ _WORDS = {
     "max_rules": "most rules",
     "max_conditions": "most conditions",
     "points": "most points",
-    "prune": "chosen for",
+    "optimize": "selected for",
     "min_precision": "least precision",
 }
 
@@ -58,15 +58,16 @@ class Recipe:
             if (price := members["simplicity"].maybe(lambda n: float(n.number(0)))) is not None and price != 1:
                 options["simplicity"] = price
             if (balance := members["balance"].maybe(lambda n: n.choice(*BALANCES))) not in (None, "f1"):
-                options["prune"] = balance
+                options["optimize"] = balance
             if least := members["min_precision"].maybe(lambda n: float(n.number(0))):
                 options["min_precision"] = least
         else:
             options |= {"points": members["points"].maybe(lambda n: n.whole(1, 100)) or 5, "random_state": 0}
-        if monotone:
-            options["monotone"] = dict(monotone)
+        limits: dict[str, Any] = {"monotone": dict(monotone)} if monotone else {}
         if keep_columns:
-            options["keep_columns"] = list(keep_columns)
+            limits["keep_columns"] = list(keep_columns)
+        if limits:
+            options["constraints"] = limits
         if threads is not None:
             options["n_jobs"] = threads
         return cls(kind, options)
@@ -104,17 +105,19 @@ class Recipe:
         """Say what was learned, for the history."""
         kept = f", {len(self.keep)} rules kept" if len(self.keep) > 1 else ", one rule kept" if self.keep else ""
         what = "rule list" if self.kind == "list" else "scorecard"
-        shown = {name: value for name, value in self.options.items() if name not in _UNSAID}
+        options = {**self.options, **self.options.get("constraints", {})}
+        options.pop("constraints", None)
+        shown = {name: value for name, value in options.items() if name not in _UNSAID}
         given = ", ".join(f"{_WORDS.get(name, name)} {value}" for name, value in shown.items())
         return f"learned a {what} of {len(model)} rules{f' ({given})' if given else ''}{kept}"
 
 
 def learn(recipe: Recipe, train: Dataset, before: Any, job: Job) -> tuple[Any, list[str]]:
     """Learn a model and return it with what the library warned of; the job is told how far it is."""
-    estimator = _LEARNERS[recipe.kind](**recipe.options, callback=_Watch(job, train))
+    estimator = _LEARNERS[recipe.kind](**recipe.options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = estimator.fit(train, start=recipe.start(before)).model_
+        model = estimator.fit(train, start=recipe.start(before), callback=_Watch(job, train)).model_
     ours = (str(one.message) for one in caught if one.category.__module__ == PolyruleError.__module__)
     return model, list(dict.fromkeys(ours))
 

@@ -32,13 +32,13 @@ native, _problem = _load()
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Who computes, and by how many threads; no result depends on it.
+    """Kernels and number of threads; no result depends on them.
 
     Parameters
     ----------
     threads : int
     kernels : {None, "native", "reference"}
-        None takes the compiled kernels where they are built and can do what is asked.
+        None selects the compiled kernels if they are built and have the search.
     device : GpuKernels or None
         A GPU that holds what belongs to the examples and goes through all of them, see `polyrule.search.gpu.gradients`.
     """
@@ -54,12 +54,12 @@ class Compute:
 
     @property
     def backend(self) -> Any:
-        """Who goes through all examples: the device, the extension module, or None for NumPy."""
+        """Backend of row-wise kernels: the device, the compiled module, or None for NumPy."""
         return self.compiled if self.device is None else self.device
 
     @property
     def xp(self) -> Any:
-        """Whose arrays hold what belongs to the examples: NumPy's, or those of the device."""
+        """Module of arrays over examples: NumPy, or CuPy."""
         return np if self.device is None else self.device.xp
 
     def to_host(self, array: Any) -> Any:
@@ -72,9 +72,9 @@ ONE_THREAD = Compute()
 
 @cache
 def warn_if_slow() -> None:
-    """Warn, once and only when something is learned, that nobody asked for the slow kernels and yet they are used.
+    """Warn once, at the first fit, if the compiled kernels cannot be loaded.
 
-    Not while this module is imported: whoever listens may be half imported then, and most uses need no kernels.
+    An import does not warn, because most uses need no kernels.
     """
     if _problem:
         logger.warning(
@@ -85,5 +85,5 @@ def warn_if_slow() -> None:
 
 
 def which_kernels() -> str:
-    """Say in two words which kernels learn here."""
+    """Return the kind of kernels in two words."""
     return "NumPy kernels" if native is None else "compiled kernels"

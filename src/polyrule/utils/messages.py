@@ -45,7 +45,7 @@ _NO_VALUE = object()
 
 
 def argument(name: str, value: Any = _NO_VALUE) -> str:
-    """Return how to pass a parameter, with its value if there is one: ``drop=``, ``header=False``, ``--no-header``."""
+    """Return an argument with its value, if there is one: ``drop=``, ``header=False``, ``--no-header``."""
     if _OPTION_NAMES.get() is None:
         return f"{name}=" if value is _NO_VALUE else f"{name}={value!r}"
     option = parameter_name(name)
@@ -55,6 +55,11 @@ def argument(name: str, value: Any = _NO_VALUE) -> str:
         return option
     bare = isinstance(value, str) and re.fullmatch(r"[\w.:-]+", value)
     return f"{option} {value if bare else literal(value)}"
+
+
+def constraint(name: str, value: Any) -> str:
+    """Return an argument of `polyrule.Constraints`: ``constraints={'forbid': 'age'}``, ``--forbid age``."""
+    return argument("constraints", {name: value}) if _OPTION_NAMES.get() is None else argument(name, value)
 
 
 def literal(value: Any) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import is_of_examples
 from polyrule.errors import ModelError, PolyruleError
+from polyrule.estimators.config import config_context
 from polyrule.estimators.from_model import learner_of
 from polyrule.model.printing import Formatter
 from polyrule.model.rule import Rule
@@ -101,11 +103,11 @@ def _check_learned_rules(model: RuleList, again: RuleList) -> list[Finding]:
     for number, rule in list(enumerate(model.rules))[n_start_rules(model) :]:
         if rule.origin != "learned":
             continue
-        found = learned.get((_literals(rule), rule.body, rule.stop))
-        if found is None:
+        other = learned.get((_literals(rule), rule.body, rule.stop))
+        if other is None:
             findings.append(Finding(number, "the rule", words.rule(rule, counts=False), "none that learning finds"))
-        elif not recounted and _numbers(rule) != _numbers(found):
-            findings.append(Finding(number, "what learning counted", str(_numbers(rule)), str(_numbers(found))))
+        elif not recounted and _numbers(rule) != _numbers(other):
+            findings.append(Finding(number, "what learning counted", str(_numbers(rule)), str(_numbers(other))))
     for name in () if recounted else ("default_counts", "default_chances"):
         stated, right = getattr(model, name), getattr(again, name)
         if stated != right:
@@ -164,19 +166,16 @@ def _fit_again(model: Any, data: Dataset) -> Any:
     max_rules = len(model.rules) - n_start if _reason_of_end(model) else None
     options = info.get("options")
     limited = isinstance(options, dict) and options.get("time_limit") is not None
-    learner = learner_of(
-        model,
-        callback=None if max_rules is None else lambda progress: progress.rules >= max_rules,
-        time_limit=_NO_LIMIT if limited else None,
-        kernels=None,
-        device="cpu",
-        n_jobs=-1,
-        verbose=False,
-    )
+    learner = learner_of(model, time_limit=_NO_LIMIT if limited else None, n_jobs=-1, verbose=False)
+    start, callback = None, None
+    if n_start:
+        start = model[:n_start]
+    if max_rules is not None:
+        callback = partial(_has_rules, number=max_rules)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), config_context(kernels=None, device="cpu"):
             warnings.simplefilter("ignore")
-            learner.fit(data, **({"start": model[:n_start]} if n_start else {}))
+            learner.fit(data, start=start, callback=callback)
             if "tuned" in info:
                 learner.tune_decision(**info["tuned"])
         if is_refitted_on_training_data(model):
@@ -187,14 +186,18 @@ def _fit_again(model: Any, data: Dataset) -> Any:
     return learner.model_
 
 
+def _has_rules(progress: Any, number: int) -> bool:
+    return bool(progress.rules >= number)
+
+
 def environment_difference(model: Any, again: Any) -> str:
     """Return the difference of version or machine that may explain another model; empty if there is none."""
     version = model.info.get("polyrule_version")
     if version != __version__:
         return f"but it was made with polyrule {version}, and this is {__version__}"
-    stated, found = model.info.get("made_with"), again.info.get("made_with")
-    if stated != found:
-        return f"but it was made with {_version_words(stated)}, and this is {_version_words(found)}"
+    version_there, version_here = model.info.get("made_with"), again.info.get("made_with")
+    if version_there != version_here:
+        return f"but it was made with {_version_words(version_there)}, and this is {_version_words(version_here)}"
     accounts = [one.info.get("pruning", {}) for one in (model, again)]
     digests = [account.get("targets") if isinstance(account, dict) else None for account in accounts]
     if digests[0] != digests[1]:

@@ -22,6 +22,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.data.preparation import as_fitted
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
+from polyrule.estimators.from_model import current_options
 from polyrule.heads.bounding import bound_heads
 from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.problem import HeadProblem, evaluate
@@ -41,7 +42,8 @@ from polyrule.verification.result import Finding
 
 BINARY_RELEVANCE = "BinaryRelevanceRuleClassifier"
 _NEEDED = {
-    "RuleListClassifier": (
+    "RuleListClassifier": ("measure", "optimize", "max_head_size"),
+    "SeCoClassifier": (
         *("measure", "averaging", "scope", "negative", "heads", "max_head_size", "lift", "search"),
         *("stop_threshold", "keep_covered"),
     ),
@@ -164,10 +166,13 @@ class ListReplay:
     @classmethod
     def of(cls, model: RuleList, data: Dataset) -> ListReplay:
         """Read the options of a list, and its examples as learning has them."""
-        learner = model.info.get("learner")
-        if not isinstance(learner, str) or learner not in _NEEDED:
+        earlier_name = model.info.get("learner")
+        if not isinstance(earlier_name, str) or earlier_name not in _NEEDED:
             raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
-        options = learning_options(model.info, *_NEEDED[learner])
+        learner, options = current_options(earlier_name, learning_options(model.info))
+        for name in _NEEDED[learner]:
+            if name not in options:
+                raise ModelError(f"the model does not say with which {name} it was learned, so it cannot be checked")
         if learner == BINARY_RELEVANCE and model.info.keys() & {"pruning", "grown"}:
             raise ModelError("the model states that binary relevance selected its rules, which it does not")
         raw, truth, weights, scale = examples_of(data)
@@ -181,25 +186,25 @@ class ListReplay:
     @property
     def searches_heads(self) -> bool:
         """True if the best head was searched for every body."""
-        return self.learner == "RuleListClassifier" and self.options.get("heads") == "multi"
+        return self.learner == "SeCoClassifier" and self.options.get("heads") == "multi"
 
     @property
     def objective(self) -> Objective:
-        """What heads are judged by."""
+        """Objective by which heads are judged."""
         if self.learner == BINARY_RELEVANCE:
             return Objective(self.options["measure"])
-        settings = {name: self.options[name] for name in ("measure", "averaging", "scope", "lift", "search")}
-        settings["negative"] = self.options["negative"] is not False  # None, the default, is yes for grown lists
-        settings["max_head_size"] = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
-        settings["effort"] = self.options.get("effort")  # files of earlier versions do not name it
+        names = ("measure", "averaging", "scope", "lift", "search", "negative", "max_head_size", "effort")
+        settings = {name: self.options[name] for name in names if name in self.options}
+        if self.options.get("heads") == "single":
+            settings["max_head_size"] = 1
         return Objective(**settings)
 
     def steps(self, model: RuleList) -> Iterator[ReplayedRule]:
         """Replay the rules in the order of training."""
         numbered = list(enumerate(model.rules))
         if self.learner != BINARY_RELEVANCE:
-            options = self.options
-            yield from self._steps(numbered, Subproblem(self.truth), options["stop_threshold"], options["keep_covered"])
+            ends = self.options.get("stop_threshold"), self.options.get("keep_covered", True)
+            yield from self._steps(numbered, Subproblem(self.truth), *ends)
             return
         for label in range(self.truth.shape[1]):
             rules_of_label = [(number, rule) for number, rule in numbered if rule.head[0].label == label]
@@ -289,9 +294,9 @@ class ListReplay:
         self, number: int, rule: Rule, literal: Literal, cover: Bools, required: bool
     ) -> Iterator[Finding]:
         column = self.truth[:, literal.label]
-        known = cover & (column < 2)
-        right = int(self.weights[known & (column == literal.value)].sum())
-        counts = unscaled(right, self.scale), unscaled(int(self.weights[known].sum()) - right, self.scale)
+        labeled = cover & (column < 2)
+        right = int(self.weights[labeled & (column == literal.value)].sum())
+        counts = unscaled(right, self.scale), unscaled(int(self.weights[labeled].sum()) - right, self.scale)
         if literal.alone is None:
             missing = required and rule.coverage is not None and not rule.stale
             agrees = not missing

@@ -65,7 +65,7 @@ class RuleGains:
         if stored.get("kept") or any(rule.origin != "learned" for rule in model.rules):
             return "some rules were made by hand or there before learning, and need not earn anything"
         taught = replay.options.get("teacher") is not None
-        pruning = Pruning(str(replay.options.get("prune")), teacher=taught)
+        pruning = Pruning(str(replay.options.get("optimize")), teacher=taught)
         learner = Learner(Objective(get("f1")))
         data = (replay.table, replay.truth, replay.weights, model.label_names)
         problem = Composition(*data, learner, pruning, replay.scale)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier, Table
+from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, SeCoClassifier, Table
 from polyrule.data import Dataset, Feature
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.model import RuleList
@@ -18,9 +18,9 @@ from polyrule.utils.version import __version__
 FEATURES = (Feature("size"), Feature("hue, <or> tone", "nominal", ("dark", "light", "Ünï 名")), Feature("weight"))
 LABELS = ("red", "green & blue", "¬odd", "rare")
 LEARNERS = {
-    "list": RuleListClassifier(lift="kln:0.1"),
-    "list-full": RuleListClassifier(scope="full", measure="hamming", max_rules=6),
-    "list-single": RuleListClassifier(heads="single", measure="precision", max_rules=12),
+    "list": SeCoClassifier(lift="kln:0.1"),
+    "list-full": SeCoClassifier("hamming", scope="full", max_rules=6),
+    "list-single": SeCoClassifier("precision", heads="single", max_rules=12),
     "binary-relevance": BinaryRelevanceRuleClassifier("m2"),
     "ensemble": RuleEnsembleClassifier(max_rules=6, cv=2, teacher=None),
     "scorecard": RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None, points=5),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.ensemble import test_gain, test_logistic
 from tests.search.gpu.emulated import no_gpu
 
-from polyrule import RuleEnsembleClassifier, RuleListClassifier
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, config_context
 from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.binning import Binning
 from polyrule.data.table import Feature, Table
@@ -120,8 +120,8 @@ def file_of(model: RuleEnsemble) -> str:
 WAYS = {
     "plain": {},
     "teacher": {"teacher": "forest"},
-    "monotone": {"monotone": {"x0": "up", "x3": "down"}},
-    "features": {"features": {"y0": ["x0", "x1"]}, "forbid": ["x4"]},
+    "monotone": {"constraints": {"monotone": {"x0": "up", "x3": "down"}}},
+    "features": {"constraints": {"features": {"y0": ["x0", "x1"]}, "forbid": ["x4"]}},
     "points": {"points": True, "cv": 3},
 }
 
@@ -133,9 +133,10 @@ def test_same_ensemble(way: str, weighted: bool) -> None:
     weights = np.random.default_rng(5).random(len(X)) * 3 if weighted else None
     options = {"max_rules": 4, "cv": 2, "teacher": None} | WAYS[way]
     names = {"label_names": [f"y{i}" for i in range(4)], "feature_names": [f"x{j}" for j in range(5)]}
-    here, there = (
-        RuleEnsembleClassifier(device=where, **options).fit(X, Y, weights, **names).model_ for where in ("cpu", "cuda")
-    )
+    learner = RuleEnsembleClassifier(**options)
+    here = learner.fit(X, Y, weights, **names).model_
+    with config_context(device="cuda"):
+        there = learner.fit(X, Y, weights, **names).model_
     assert file_of(there) == file_of(here)
 
 
@@ -143,10 +144,10 @@ def test_same_ensemble_of_sparse_data() -> None:
     rng = np.random.default_rng(2)
     X = sp.random_array((250, 60), density=0.08, rng=rng, data_sampler=lambda size: rng.integers(1, 4, size=size) * 1.0)
     Y = np.column_stack([np.asarray(X.tocsc()[:, [j]].todense())[:, 0] > 0 for j in range(12)]).astype(np.uint8)
-    here, there = (
-        RuleEnsembleClassifier(max_rules=5, cv=2, teacher=None, device=where).fit(X.tocsr(), Y).model_
-        for where in ("cpu", "cuda")
-    )
+    learner = RuleEnsembleClassifier(max_rules=5, cv=2, teacher=None)
+    here = learner.fit(X.tocsr(), Y).model_
+    with config_context(device="cuda"):
+        there = learner.fit(X.tocsr(), Y).model_
     assert file_of(there) == file_of(here)
     assert len(here) > 2
 
@@ -160,14 +161,13 @@ def test_a_gpu_that_runs_out_of_memory_is_an_error_of_one_sentence(monkeypatch) 
 
     X, Y = planted(rows=40)
     monkeypatch.setattr(GpuKernels, "logistic_gradients", refuse)
-    with pytest.raises(LimitError, match=r"too little memory.*9 bytes.*max_samples"):
-        RuleEnsembleClassifier(device="cuda").fit(X, Y)
+    with config_context(device="cuda"), pytest.raises(LimitError, match=r"too little memory.*9 bytes.*max_samples"):
+        RuleEnsembleClassifier().fit(X, Y)
     monkeypatch.setattr("polyrule.search.counted.counting.GpuCounter", refuse)
-    with pytest.raises(LimitError, match="too little memory"):
-        RuleListClassifier(device="cuda", max_bins=20).fit(X, Y)
+    with config_context(device="cuda"), pytest.raises(LimitError, match="too little memory"):
+        RuleListClassifier(max_bins=20).fit(X, Y)
 
 
 def test_other_devices_are_refused() -> None:
-    X, Y = planted(rows=40)
     with pytest.raises(OptionError, match="device must be 'cpu' or 'cuda'"):
-        RuleEnsembleClassifier(device="tpu").fit(X, Y)
+        config_context(device="tpu").__enter__()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from polyrule.binning.bins import check_max_bins
-from polyrule.errors import OptionError
 from polyrule.measures import Objective
 from polyrule.search.counted.counter import Counter, LocalCounter
 from polyrule.search.counted.engine import CountedEngine
@@ -19,7 +18,6 @@ from polyrule.search.gpu.device import check_device
 from polyrule.search.protocol import Engine, GrowOptions
 from polyrule.store.packed import Block, Blocks, Packed
 from polyrule.utils.compute import ONE_THREAD, Compute
-from polyrule.utils.messages import argument
 
 Maker = Callable[[Packed], Counter]
 
@@ -37,18 +35,6 @@ class Counting:
         if self.max_bins is not None:
             check_max_bins(self.max_bins)
         check_device(self.device)
-
-    def check_used(self) -> None:
-        """Refuse options that nothing would follow where data is neither binned nor packed."""
-        if self.refine:
-            counted = f"pass {argument('max_bins', 255)} or fit a store"
-            raise OptionError(f"{argument('refine', True)} looks between bins; {counted}")
-        if self.device != "cpu":
-            counted = f"pass {argument('max_bins', 255)} or fit a store"
-            raise OptionError(f"{argument('device', self.device)} counts bins; {counted}")
-
-
-NOTHING_COUNTED = Counting()
 
 
 def counted_engine(
