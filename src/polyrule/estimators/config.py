@@ -68,6 +68,12 @@ def set_config(**settings: Any) -> None:
     ----------
     **settings
         `kernels` and `device`, see `config_context`.
+
+    Examples
+    --------
+    >>> set_config(device="cpu")
+    >>> get_config()["device"]
+    'cpu'
     """
     global _process
     _process = _process.changed(settings)

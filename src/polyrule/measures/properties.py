@@ -369,7 +369,7 @@ def properties_of(case: Case, budget: int = 1500) -> Properties:
 
 def refuted(case: Case, witness: Witness, linear: bool = False) -> Properties:
     """Return the properties that follow from a problem in which the measure is not anti-monotone."""
-    return _with_searches(case, Verdict("neither", "witness", "a small world refutes it", linear), witness)
+    return _with_searches(case, Verdict("neither", "witness", "a small problem refutes it", linear), witness)
 
 
 def proved(case: Case, proof: Proof) -> Properties:
