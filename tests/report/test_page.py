@@ -247,7 +247,7 @@ def test_members_of_a_group_are_chips_and_what_if_says_which_would_do(visit):
     table = Table.from_array([[1.0, 0.0, 1.0, 20.0], [1.0, 1.0, 0.0, 50.0]], model.features)
     page = visit(build(model, (table, [[0], [1]])), "rules")
     members = page.locator(".card.rule .member")
-    assert [text.strip() for text in members.all_inner_texts()] == ["jam", "queue", "¬works", "speed is above 30"]
+    assert [text.strip() for text in members.all_inner_texts()] == ["jam", "queue", "not works", "speed is above 30"]
     assert "at least 2 of road words" in " ".join(page.locator(".card.rule .group").inner_text().split())
     page = visit(build(model, (table, [[0], [1]])), "whatif")
     near = page.locator(".outcome ul.trace li").inner_text()
@@ -261,7 +261,7 @@ def test_columns_of_0_and_1_are_named_alone(visit):
     rule = parse_rule("loss <- laptop, ¬stolen, lost > 0", features, ("loss", "lost"))
     page = visit(build(RuleList((rule,), features, ("loss", "lost"))), "rules")
     words = [text.strip() for text in cards(page).first.locator(".words").all_inner_texts()]
-    assert words == ["laptop", "¬stolen", "lost is above 0"]  # a label is called like the last
+    assert words == ["laptop", "not stolen", "lost is above 0"]  # a label is called like the last
 
 
 def test_what_if_of_an_ensemble_shows_the_border_of_its_groups(visit):

@@ -32,7 +32,7 @@ def visit(shared_window: Any) -> Iterator[Callable[..., Any]]:
         def open_page(studio: Studio, section: str = "", **options: Any) -> Any:
             own.append(studio.url.rsplit("/", 2)[0])
             page = open_window(**options)
-            page.set_default_timeout(60_000)
+            page.set_default_timeout(30_000)
             page.goto(studio.url + (f"#{section}" if section else ""))
             return page
 

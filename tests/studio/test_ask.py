@@ -61,8 +61,8 @@ def test_a_wrongly_predicted_label_is_taken_back_before_it_is_set(session):
 def test_conditions_are_ranked_by_what_they_do(session):
     model, bench = replace(session.project.model, rules=()).insert(0, "loud <- tempo > 60"), session.bench
     found = rule_changes.conditions(bench, model, 0)
-    assert [one["text"] for one in found["drop"]] == ["tempo > 60"]
-    assert found["add"][0]["text"].startswith("level > -1")
+    assert [one["text"] for one in found["drop"]] == ["tempo is above 60"]
+    assert found["add"][0]["text"].startswith("level is above -1")
     for one in [*found["add"], *found["drop"]]:
         assert one["effect"] == bench.effect(model, apply(model, one["step"]))
     with pytest.raises(OptionError, match="there is no rule"):
@@ -178,7 +178,7 @@ def test_rules_that_differ_in_one_condition_are_joined(session):
     # next to each other, both rules and the joined one set the same labels
     assert session.bench.tallies(before)[0].labels.tolist() == session.bench.tallies(after)[0].labels.tolist()
     assert session.project.current.notes[trial["text"]]["name"] == "slow ones"
-    assert session.project.current.what.startswith("joined rules 1, 2 into calm <- any of")
+    assert session.project.current.what.startswith("joined rules 1, 2: If any of")
     session.change({"step": {"do": "insert", "at": 1, "text": "calm <- level > -20, genre = jazz"}})
     session.change({"step": {"do": "join", "rules": [0, 1]}})
     assert said(session.project.model, 0) == (

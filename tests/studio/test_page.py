@@ -12,7 +12,8 @@ from tests.studio.person import visit as visit
 
 from polyrule.data import read
 from polyrule.evaluation import score
-from polyrule.studio.steps import said
+from polyrule.studio.sentences import sentence
+from polyrule.studio.steps import text_of
 
 
 def test_from_a_dropped_table_to_a_saved_script(visit, empty, tmp_path):
@@ -33,7 +34,7 @@ def test_from_a_dropped_table_to_a_saved_script(visit, empty, tmp_path):
     work.locator("article.rule").first.wait_for()
     before = rules(page)
     assert 0 < len(before) <= 5
-    assert before == [said(empty.session.project.model, n) for n in range(len(before))]
+    assert before == [text_of(rule, empty.session.project.model) for rule in empty.session.project.model.rules]
     page.get_by_label(re.compile("Why the next change")).fill("it says nothing new")
     page.get_by_role("button", name="Remove rule 1", exact=True).click()
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=len(before) - 1)
@@ -76,7 +77,7 @@ def test_a_threshold_is_dragged_and_counted_before_it_is_applied(visit, tmp_path
     assert at > 110
     drawer.locator(".would-do").first.wait_for()
     typed.fill("95.5")
-    drawer.get_by_text("calm <- tempo > 95.5").wait_for()
+    drawer.get_by_text("If tempo is above 95.5, then calm").wait_for()
     expected = client.ask("trial", {"step": {"do": "replace", "rule": 0, "text": "calm <- tempo > 95.5"}})["effect"]
     shown = drawer.locator(".effects .would-do").inner_text()
     assert f"{expected[0]['fixed']} labels set right, {expected[0]['broken']} spoilt" in shown
@@ -134,7 +135,7 @@ def test_rules_are_joined_and_their_group_changed(visit, empty):
     card = page.get_by_role("region", name="Join rules")
     card.get_by_label("Name of the group").fill("lively")
     joined = 'happy <- any of "lively" (tempo > 118, genre = folk), level > -30'
-    card.get_by_text(joined).wait_for()
+    card.get_by_text("If any of lively (tempo is above 118, genre is folk) and level is above -30").wait_for()
     assert "nothing changes" in card.locator(".would-do").inner_text()
     card.get_by_role("button", name="Join into").click()
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 1)
@@ -145,16 +146,16 @@ def test_rules_are_joined_and_their_group_changed(visit, empty):
     members = drawer.locator(".members li")
     assert members.count() == 2
     drawer.get_by_label("Name of the group").fill("")
-    drawer.get_by_text("happy <- any of (tempo > 118, genre = folk), level > -30").wait_for()
+    drawer.get_by_text("If any of (tempo is above 118, genre is folk) and level is above -30, then happy").wait_for()
     drawer.locator("summary", has_text="Threshold of tempo").click()
     drawer.get_by_label("Threshold of tempo, typed").fill("121")
-    drawer.get_by_text("happy <- any of (tempo > 121, genre = folk), level > -30").wait_for()
+    drawer.get_by_text("If any of (tempo is above 121, genre is folk) and level is above -30, then happy").wait_for()
     assert "121" in members.nth(0).inner_text()
     drawer.get_by_label("Side of the threshold of tempo").select_option("at most")
-    drawer.get_by_text("happy <- any of (tempo <= 121, genre = folk), level > -30").wait_for()
+    drawer.get_by_text("If any of (tempo is at most 121, genre is folk) and level is above -30, then happy").wait_for()
     assert drawer.get_by_label("Threshold of tempo, typed").is_visible()
     members.nth(0).get_by_role("button").click()
-    drawer.get_by_text("happy <- genre = folk, level > -30").wait_for()
+    drawer.get_by_text("If genre is folk and level is above -30, then happy").wait_for()
     drawer.get_by_role("button", name="Cancel", exact=True).click()
     page.keyboard.press("Control+z")
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count)
@@ -162,7 +163,7 @@ def test_rules_are_joined_and_their_group_changed(visit, empty):
     page.wait_for_function("() => polyrule.data.models[0].rules.length === 1")
     page.get_by_role("button", name="Change rule 1", exact=True).click()
     offers = page.get_by_role("region", name="Add an alternative")
-    offers.get_by_role("button", name=re.compile("tempo >")).first.click()
+    offers.get_by_role("button", name=re.compile("tempo is above")).first.click()
     page.wait_for_function("() => polyrule.data.models[0].rules[0].text.includes('any of (genre = folk, tempo >')")
 
 
@@ -177,11 +178,12 @@ def test_suggested_rules_are_added_and_examples_explained(visit, empty):
     section.get_by_label("where").select_option("missed")
     section.get_by_role("button", name=re.compile("Suggest rules for all")).click()
     section.get_by_role("button", name="Add suggestion 1", exact=True).wait_for()
-    text = section.locator(".offers .as-text").first.inner_text()
+    text = section.locator(".offers li > p").first.inner_text()
     count = len(rules(page))
     section.get_by_role("button", name="Add suggestion 1", exact=True).click()
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count + 1)
-    assert text in rules(page)
+    model = empty.session.project.model
+    assert text in [sentence(model, rule) for rule in model.rules]
     section.locator("tbody th button").first.click()
     whatif = in_section(page, "whatif")
     assert (
@@ -256,8 +258,9 @@ def test_versions_are_compared_and_judged_on_a_fresh_file(visit, empty):
     expected = client.ask("compare", {"first": 0, "second": 3})
     held_out = expected["effect"][1]
     expect(effect).to_contain_text(re.compile(f"{held_out['fixed']} labels? set right, {held_out['broken']} spoilt"))
+    model = empty.session.project.model
     own = section.get_by_role("region", name="Only in Version 4")
-    assert own.locator("li").all_inner_texts() == [said(empty.session.project.model, at) for at in range(3)]
+    assert own.locator("li").all_inner_texts() == [sentence(model, rule) for rule in model.rules[:3]]
     assert "No rule of its own" in section.get_by_role("region", name="Only in Version 1").inner_text()
     otherwise = section.get_by_role("region", name="Decided otherwise: Held-out data")
     assert otherwise.locator("tbody tr").count() == min(50, expected["effect"][1]["rows"])

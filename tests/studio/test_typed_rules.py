@@ -66,9 +66,9 @@ def test_plain_words_are_understood(text, meant):
         ("sepsis if not lactate", "lactate is a quantity"),
         ("sepsis <- any of (lactate, smoker = yes)", "lactate is a quantity"),
         ("sepsis if lactate above 2 or smoker is yes", "“or” is written as a group"),
-        ("sepsis if lactat above 2", "with one arrow"),
+        ("sepsis if lactat above 2", "did you mean 'lactate'"),
         ("sepsis <- lactat > 2", "did you mean 'lactate'"),
-        ("sepsis", "with one arrow"),
+        ("sepsis", "Write a label, if, and conditions"),
         ("sepsis if lactate is not 2", "is a number: say above or up to"),
     ],
 )

@@ -26,6 +26,8 @@ def feature_entry(feature: Feature, column: int, table: Table | None) -> dict[st
         entry |= {"date": feature.column, "part": derivation.part}
     if feature.flag:
         entry["flag"] = True
+    if feature.derived is not None and feature.derived.item:
+        entry |= {"of": feature.column, "item": feature.derived.item}
     if feature.has_categories:
         entry["categories"] = list(feature.categories)
     if table is not None:

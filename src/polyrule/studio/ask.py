@@ -6,7 +6,7 @@ counted on all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report.tally import count
 from polyrule.search.native import make_engine
 from polyrule.search.protocol import GrowOptions
+from polyrule.studio.hints import hints
+from polyrule.studio.sentences import sentence
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, text_of
 from polyrule.studio.workbench import Workbench
@@ -49,12 +51,18 @@ class Target:
 
 
 def suggest(
-    bench: Workbench, model: Any, rows: Words, label: int | None = None, value: int | None = None
+    bench: Workbench,
+    model: Any,
+    rows: Words,
+    label: int | None = None,
+    value: int | None = None,
+    directions: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """Return rules that would set right what is wrong on these training examples, best first.
 
     With `label` and `value`, only rules for that label, or that make labels present (1) or absent (0).
-    Each entry is a step ("insert" with place and text), the rule's text, and its effect on both parts.
+    Each entry is a step ("insert" with place and text), the rule's text, its effect on both parts, and hints (see
+    `hints`); `directions` maps names of features to "up" or "down".
     """
     found: dict[str, dict[str, Any]] = {}
     for target in _targets(bench, model, rows, label, value):
@@ -66,7 +74,9 @@ def suggest(
             step = {"do": "insert", "at": _place(bench, model, target, body), "text": text}
             if text not in found:
                 effect = bench.effect(model, apply(model, step))
-                found[text] = {"step": step, "text": text, "label": target.label, "effect": effect}
+                words = sentence(model, rule)
+                found[text] = {"step": step, "text": text, "words": words, "label": target.label, "effect": effect}
+                found[text]["hints"] = hints(bench, rule, directions)
     return sorted(filter(helps, found.values()), key=merit)[:MOST_SUGGESTED]
 
 

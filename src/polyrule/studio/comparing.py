@@ -22,8 +22,8 @@ from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
 from polyrule.report.tally import tally_labels
 from polyrule.studio.jobs import Job
+from polyrule.studio.sentences import sentence
 from polyrule.studio.setup import thinned
-from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench, resampled
 from polyrule.utils.arrays import Bytes, Floats
 from polyrule.utils.names import visible
@@ -45,7 +45,7 @@ def compare(bench: Workbench, first: Any, second: Any) -> dict[str, Any]:
     drawn = resampled(bench.parts[1], [bench.tallies(model)[1].labels for model in models])
     return {
         "same": same,
-        "rules": [[visible(said(model, index)) for index in range(len(model.rules))] for model in models],
+        "rules": [[visible(sentence(model, rule)) for rule in model.rules] for model in models],
         "effect": bench.effect(first, second),
         "scores": {
             name: [[bench.tallies(model)[1].scores[name], *drawn.interval(name, at)] for at, model in enumerate(models)]

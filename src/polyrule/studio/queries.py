@@ -19,21 +19,29 @@ from polyrule.conditions.page import read_condition
 from polyrule.conditions.simplify import simplify_body
 from polyrule.conditions.text import format_category, format_name
 from polyrule.data.documents import Node
-from polyrule.data.table import packed_bits
+from polyrule.data.table import packed_bits, unpacked_bits
 from polyrule.errors import ModelError, OptionError
+from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Entry
 from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.report.examples import chosen_examples
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.new_rows import describe_new_rows
-from polyrule.studio.steps import apply, read_step, said, text_of
+from polyrule.studio.sentences import condition_words, sentence
+from polyrule.studio.steps import apply, read_step, text_of
 from polyrule.studio.typed_rules import rule_counts, understand
 from polyrule.studio.workbench import Workbench
 from polyrule.utils.arrays import Words
+from polyrule.utils.names import visible
 
 if TYPE_CHECKING:
     from polyrule.studio.project import Project
     from polyrule.studio.session import Session
+
+
+#: examples that a search returns
+MAX_FOUND = 8
 
 
 class Questions:
@@ -80,7 +88,8 @@ class Questions:
                 rule = replace(rule, head=read_weights(members["weights"]))
             replace(model, rules=(rule,))  # a model checks what its rules name
             text = text_of(rule, model)
-            return self._tried({"do": "replace", "rule": index, "text": text}) | {"text": text}
+            said_so = {"text": text, "words": sentence(model, rule)}
+            return self._tried({"do": "replace", "rule": index, "text": text}) | said_so
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
 
@@ -89,15 +98,19 @@ class Questions:
         model, bench = self._project.model, self._bench()
         reading = understand(step["text"], model, bench.train.X, step)
         step = {**step, "text": reading.text}
-        runs = bench.tallies(apply(model, step))
-        counts = rule_counts(step["at"] if step["do"] == "insert" else step["rule"], runs)
-        return self._tried(step) | {"text": reading.text, "notes": reading.notes, "counts": counts}
+        after, index = apply(model, step), step["at"] if step["do"] == "insert" else step["rule"]
+        counts = rule_counts(index, bench.tallies(after))
+        shown = {"text": reading.text, "words": sentence(after, after.rules[index])}
+        return self._tried(step) | shown | {"notes": reading.notes, "counts": counts}
 
     def _tried(self, step: dict[str, Any]) -> dict[str, Any]:
         before = self._project.model
         after = apply(before, step)
         found = {"step": step, "effect": self._bench().effect(before, after)}
-        return found | {"text": said(after, step["rules"][0])} if step["do"] == "join" else found
+        if step["do"] != "join":
+            return found
+        rule = after.rules[step["rules"][0]]
+        return found | {"text": text_of(rule, after), "words": sentence(after, rule)}
 
     def conditions(self, value: Any) -> dict[str, Any]:
         """Return which conditions of a rule could be dropped, and which added."""
@@ -123,6 +136,36 @@ class Questions:
         start = members["start"].maybe(lambda n: n.whole(0, 10**9)) or 0
         return self._bench().rows(self._project.model, at, words, start)
 
+    def find(self, value: Any) -> dict[str, Any]:
+        """Return a few examples by name or number, or those for which conditions hold."""
+        text = Node(value, "find").fields(("text",))["text"].text().strip()[:500]
+        bench, model = self._bench(), self._project.model
+        by_part = bench.named_like(text)
+        words = ""
+        if not any(map(len, by_part)):
+            try:
+                body, words = self._conditions_of(text)
+            except OptionError as problem:
+                return {"problem": str(problem)}
+            by_part = [np.flatnonzero(unpacked_bits(part.covers.body(body), len(part))) for part in bench.parts]
+        total = sum(map(len, by_part))
+        held_out = by_part[1][:MAX_FOUND]
+        shown = [by_part[0][: MAX_FOUND - len(held_out)], held_out]
+        examples = chosen_examples(bench.parts, shown, used_features(model.rules))
+        return {"examples": examples, "words": f"{words}{total:,} example{'' if total == 1 else 's'}"}
+
+    def _conditions_of(self, text: str) -> tuple[tuple[Condition, ...], str]:
+        """Return the conditions that a person typed, and how they were understood."""
+        bench, model = self._bench(), self._project.model
+        head = format_name(model.label_names[0]) + (" +1" if isinstance(model, RuleEnsemble) else "")
+        typed, step = f"{head} if {text}", {"do": "insert", "at": 0}
+        try:
+            after = apply(model, {**step, "text": understand(typed, model, bench.train.X, step).text})
+        except (ModelError, OptionError) as problem:
+            raise OptionError(f"No example has a name like “{visible(text)}”. As a condition: {problem}") from problem
+        body = after.rules[0].body
+        return body, " and ".join(condition_words(model, one) for one in body) + ": "
+
     def shared(self, value: Any) -> dict[str, Any]:
         """Return the rules that examples share."""
         _, at, words = self._selection(value)
@@ -135,7 +178,9 @@ class Questions:
             raise OptionError("rules are suggested for training examples only; held-out ones are never learned from")
         label = members["label"].maybe(lambda n: n.whole(0, 10**6))
         value_wanted = {"missed": 1, "extra": 0}.get(str(members["filter"].value))
-        return {"suggestions": ask.suggest(self._bench(), self._project.model, words, label, value_wanted)}
+        directions = self.session.intake.setup.monotone
+        found = ask.suggest(self._bench(), self._project.model, words, label, value_wanted, directions)
+        return {"suggestions": found}
 
     def _selection(self, value: Any, more: tuple[str, ...] = ()) -> tuple[dict[str, Node], int, Words]:
         """Read which examples are meant: a filter, or the rows themselves."""

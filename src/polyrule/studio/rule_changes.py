@@ -20,10 +20,10 @@ from polyrule.conditions import (
 )
 from polyrule.conditions.simplify import simplify_body, simplify_group
 from polyrule.data.table import unpacked_bits
-from polyrule.model.printing import Formatter
 from polyrule.report.model_summary import signed_rule
 from polyrule.report.tally import Covers
 from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
+from polyrule.studio.sentences import condition_words
 from polyrule.studio.setup import thinned
 from polyrule.studio.steps import apply, rule_at, text_of
 from polyrule.studio.workbench import Workbench
@@ -49,7 +49,7 @@ def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[
         return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     def named(condition: Condition) -> str:
-        return Formatter(model).condition(condition)
+        return condition_words(model, condition)
 
     drop = [tried(body, named(condition)) for body, condition in _shorter(rule.body)]
     add = [

@@ -50,7 +50,7 @@ def questions_of(session: Session) -> dict[Callable[..., Any], bool]:
     with_value = (
         *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
         *(asked.trial, asked.shape, asked.conditions, asked.complete, asked.feature, asked.label_text),
-        *(asked.rows, asked.shared, asked.suggest, asked.compare, asked.new_rows),
+        *(asked.rows, asked.find, asked.shared, asked.suggest, asked.compare, asked.new_rows),
     )
     without = (session.undo, session.redo, asked.labels, workers.compare_with_others)
     return dict.fromkeys(with_value, True) | dict.fromkeys(without, False)

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from polyrule.conditions import group_of
-from polyrule.conditions.text import format_name
 from polyrule.data.documents import Node
 from polyrule.errors import OptionError
 from polyrule.model.printing import rule_text
 from polyrule.model.rule import Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.studio.sentences import sentence
 
 Step = dict[str, Any]
 #: characters of a rule, a name or a comment that a person may type
@@ -105,25 +105,31 @@ def words(model: Any, step: Step) -> str:
     """Say what the step does to `model`, for the history."""
     do = step["do"]
     if do == "remove":
-        return f"removed rule {step['rule'] + 1}: {said(model, step['rule'])}"
+        return f"removed rule {step['rule'] + 1}: {sentence(model, rule_at(model, step['rule']))}"
     if do == "move":
         return f"moved rule {step['rule'] + 1} to {step['to'] + 1}"
     if do == "insert":
-        return f"added as rule {step['at'] + 1}: {step['text'].strip()}"
+        return f"added as rule {step['at'] + 1}: {_after(model, step, step['at'])}"
     if do == "replace":
-        return f"changed rule {step['rule'] + 1} from {said(model, step['rule'])} to {step['text'].strip()}"
+        old = sentence(model, rule_at(model, step["rule"]))
+        return f"changed rule {step['rule'] + 1} from “{old}” to “{_after(model, step, step['rule'])}”"
     if do == "split":
-        return f"split {format_name(_label(model, step['label']))} off rule {step['rule'] + 1}"
+        return f"split {_label(model, step['label'])} off rule {step['rule'] + 1}"
     if do == "join":
         numbers = ", ".join(str(index + 1) for index in step["rules"])
-        return f"joined rules {numbers} into {said(apply(model, step), step['rules'][0])}"
+        return f"joined rules {numbers}: {_after(model, step, step['rules'][0])}"
     if do == "reweigh":
-        label = format_name(_label(model, step["label"]))
-        return f"gave {label} {step['weight']:+g} in rule {step['rule'] + 1}"
+        return f"gave {_label(model, step['label'])} {step['weight']:+g} in rule {step['rule'] + 1}"
     said_of = [word for word, key in (("named", "name"), ("commented", "comment")) if step.get(key)]
     if "pinned" in step:
         said_of.append("pinned" if step["pinned"] else "unpinned")
     return f"{' and '.join(said_of) or 'cleared the notes of'} rule {step['rule'] + 1}"
+
+
+def _after(model: Any, step: Step, index: int) -> str:
+    """Return a rule as a sentence, as it is after a step."""
+    after = apply(model, step)
+    return sentence(after, after.rules[index])
 
 
 def said(model: Any, index: int) -> str:

@@ -12,10 +12,13 @@ import numpy as np
 from polyrule.binning.thresholds import short_between
 from polyrule.conditions import thresholds
 from polyrule.conditions.text import format_category, format_feature, format_name
+from polyrule.data.derive.vocabulary import MIN_ROWS
+from polyrule.data.derive.words import Cell
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio.steps import Step, apply, said
+from polyrule.utils.messages import did_you_mean
 
 _SIGNS = {
     ">": ">|above|over|more than|greater than|higher than|exceeds",
@@ -46,6 +49,7 @@ _THEN = re.compile(r"[,\s]*\bthen\b\s*", re.IGNORECASE)
 _ABSENT = re.compile(r"(?:not|no|without|¬|!|~)\s*", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:is\s+)?between\b\s*", re.IGNORECASE)
 _STATE = re.compile(r"is\s+(missing|known|unknown)\b", re.IGNORECASE)
+_HAS = re.compile(r"(has|have|contains|includes|lacks|does not have|does not contain)\s+", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -67,7 +71,12 @@ def understand(text: str, model: Any, table: Table, step: Step) -> Reading:
     except (ModelError, OptionError) as problem:
         translated = _Sentence(text, model, table).reading()
         if translated is None:
-            raise
+            if "<-" in text:
+                raise
+            raise OptionError(
+                "This is not understood as a rule. Write a label, if, and conditions, for example: "
+                f"{format_name(model.label_names[0])} if {_sample(model.features)} above 3"
+            ) from problem
         reading = translated
         try:
             after = apply(model, {**step, "text": reading.text})
@@ -111,7 +120,7 @@ class _Sentence:
         if halves is None or re.search(r"\b(?:any|at least \d+) of\b", halves[1]):
             return None
         head = self._head(halves[0])
-        body = self._body(halves[1])
+        body = self._body(halves[1], strict="<-" not in self.text)
         return None if head is None or body is None else Reading(f"{head} <- {body}", self.notes)
 
     def _halves(self) -> tuple[str, str] | None:
@@ -135,16 +144,25 @@ class _Sentence:
             absent = _ABSENT.match(part) if part.lower() not in self.labels else None
             name = part[absent.end() :] if absent else part
             label = self.labels.get(_unquoted(name).lower())
+            if label is None and "<-" not in self.text:
+                hint = did_you_mean(_unquoted(name), self.model.label_names)
+                raise OptionError(f"there is no label “{_unquoted(name)}”{hint}")
             if label is None:
                 return None
             literals.append(("¬" if absent else "") + format_name(label))
         return ", ".join(literals)
 
-    def _body(self, text: str) -> str | None:
+    def _body(self, text: str, strict: bool) -> str | None:
+        """Return the conditions of a text in the notation of rules; if not `strict`, None if it is not understood."""
         conditions, rest = [], text.strip()
         while rest:
             found = self._condition(rest)
             if found is None:
+                if strict:
+                    hint = did_you_mean(re.split(r"\s", rest)[0], [feature.name for feature in self.model.features])
+                    raise OptionError(
+                        f"“{rest[:60]}” is not understood{hint or ': it does not begin with the name of a column'}"
+                    )
                 return None
             condition, rest = found
             conditions.append(condition)
@@ -169,6 +187,8 @@ class _Sentence:
         name = format_feature(feature.name)
         if state := _STATE.match(rest):
             return f"{name} is {'known' if state[1].lower() == 'known' else 'missing'}", rest[state.end() :].strip()
+        if isinstance(feature.derived, Cell):
+            return self._item(feature.derived.column, rest)
         if begun := _BETWEEN.match(rest):
             low = self._number(at, rest[begun.end() :])
             middle = low and re.match(r"(?:and|to|-)\s*", low[1], re.IGNORECASE)
@@ -190,6 +210,23 @@ class _Sentence:
         value = re.match(r"[^,;&]+", rest)
         words = value and re.split(r"\s+and\b", value[0], flags=re.IGNORECASE)[0].strip()
         return (f"{name} {operator} {words}", rest[len(words) :].strip()) if words else None
+
+    def _item(self, column: str, text: str) -> tuple[str, str] | None:
+        """A word or member that a text or list has or lacks, and what follows it."""
+        verb = _HAS.match(text)
+        if verb is None:
+            return None
+        rest = text[verb.end() :]
+        items = {f.derived.item.lower(): f.name for f in self.model.features if f.column == column and f.derived}
+        end = next((end for end in _ends(rest) if _unquoted(rest[:end]).lower() in items), None)
+        if end is None:
+            word = _AND.split(rest)[0].strip()
+            raise OptionError(
+                f"no rule can test “{word}” in {column}: it is in fewer than {MIN_ROWS} training examples, or always "
+                "together with another word"
+            )
+        absent = "¬" if verb[1].lower() not in ("has", "have", "contains", "includes") else ""
+        return absent + format_feature(items[_unquoted(rest[:end]).lower()]), rest[end:].strip()
 
     def _column(self, text: str) -> tuple[int, str] | None:
         """The longest name of a feature at the beginning of a text, and what follows it."""
@@ -263,6 +300,11 @@ class _Sentence:
         sign = ">" if operator == ">=" else "<="
         self.notes.append(f"{word} {number:g} is written {sign} {float(low):g}, as no value lies between")
         return f"{name} {sign} {float(low)!r}"
+
+
+def _sample(features: Sequence[Feature]) -> str:
+    """The name of a column of numbers, for an example."""
+    return next((f.name for f in features if f.kind == "numeric" and f.derived is None and not f.flag), "age")
 
 
 def _ends(text: str) -> Iterator[int]:

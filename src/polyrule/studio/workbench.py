@@ -14,6 +14,7 @@ from polyrule.conditions.text import format_category, format_name
 from polyrule.data import Dataset, to_table
 from polyrule.data.labels import has_unknown
 from polyrule.data.preparation import prepare
+from polyrule.data.table import Feature
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
 from polyrule.model.narrowing import over_features, used_features, without_unused_items
@@ -26,7 +27,7 @@ from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
 from polyrule.report.tally import Tally, count, first, tally
 from polyrule.studio.steps import rule_at, said
-from polyrule.utils.arrays import Bytes, Floats, Words
+from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
@@ -60,6 +61,11 @@ class Workbench:
     def label_names(self) -> tuple[str, ...]:
         """Names of the labels."""
         return self.train.label_names
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Features of the models."""
+        return self.train.features
 
     @classmethod
     def of_raw(cls, train: Dataset, test: Dataset, keep: Collection[str] = ()) -> Workbench:
@@ -220,6 +226,15 @@ class Workbench:
         places = [np.array(chosen if number == at else [], dtype=np.int64) for number in range(len(self.parts))]
         used = used_features(model.rules)
         return {"examples": chosen_examples(self.parts, places, used), "total": total, "start": start}
+
+    def named_like(self, text: str) -> list[Ints]:
+        """Return per part the examples whose name contains a text, in any case; one that is equal alone."""
+        wanted, by_part = text.lower(), []
+        for part in self.parts:
+            ids = part.data.row_ids or map(str, range(1, len(part) + 1))
+            by_part.append({row: name for row, name in enumerate(map(str.lower, ids)) if wanted in name})
+        equal = [[row for row, name in rows.items() if name == wanted] for rows in by_part]
+        return [np.array(list(rows), dtype=np.int64) for rows in (equal if any(equal) else by_part)]
 
     def shared_rules(self, model: Any, at: int, words: Words) -> list[dict[str, Any]]:
         """Return the rules that fire on the chosen examples, those shared by most first."""

@@ -101,6 +101,8 @@ function conditionParts([kind, index, value, shown], data) {
   if (kind === LABEL)
     return { name: data.labels[index], verb: value ? "was set present" : "was set absent", values: [], exact: "" };
   const feature = data.features[index];
+  if (feature.item && (kind === ABOVE || kind === AT_MOST))
+    return { name: feature.of, verb: kind === ABOVE ? "has" : "lacks", values: [feature.item], exact: "" };
   const bare = !data.labels.includes(feature.name) && bareParts(kind, feature, value, feature.flag && value >= 0 && value < 1);
   if (bare && (feature.flag || feature.categories.join(" ") === FLAGS[0])) return bare;
   if (kind === CATEGORY) return { name: feature.name, verb: "is", values: [feature.categories[value]], exact: "" };
@@ -121,6 +123,7 @@ const FLAGS = ["0 1", "no yes", "n y", "false true", "absent present"];
 function memberParts(member, counted, data) {
   const [kind, index, value] = member;
   const feature = data.features[index];
+  if (feature.item) return conditionParts(member, data);
   return bareParts(kind, feature, value, counted && feature.kind === "numeric") || conditionParts(member, data);
 }
 
@@ -128,7 +131,7 @@ function bareParts(kind, feature, value, counted) {
   const flag = kind === CATEGORY && FLAGS.includes(feature.categories.join(" ").toLowerCase());
   if (!flag && !(counted && (kind === ABOVE || kind === AT_MOST))) return null;
   const there = flag ? value === 1 : kind === ABOVE;
-  return { name: `${there ? "" : "¬"}${feature.name}`, verb: "", values: [], exact: "" };
+  return { name: `${there ? "" : "not "}${feature.name}`, verb: "", values: [], exact: "" };
 }
 
 const leastWords = (least) => (least === 1 ? "any of" : `at least ${least} of`);
@@ -184,7 +187,9 @@ function groupWords([, least, members, name, counted], data, values) {
 }
 
 function ruleText(rule, data) {
-  const head = rule.head.map(([label, value]) => (value ? "" : "¬") + data.labels[label]).join(", ");
-  const body = rule.body.map((condition) => conditionText(condition, data)).join(" and ") || "always";
-  return `${head} if ${body}`;
+  const head = rule.head
+    .map(([label, value, , , weight]) => (weight === undefined ? (value ? "" : "not ") + data.labels[label] : `${data.labels[label]} ${weightText(weight)}`))
+    .join(" and ");
+  const body = rule.body.map((condition) => conditionText(condition, data)).join(" and ");
+  return body ? `If ${body}, then ${head}` : `Always ${head}`;
 }

@@ -112,7 +112,7 @@ function edgeStyle(edge) {
     .join(" ");
 }
 
-const signed = (label, value) => (value ? "" : "¬") + data.labels[label];
+const signed = (label, value) => (value ? "" : "not ") + data.labels[label];
 const edgeText = ({ kind, source, target, values, conditional, rules }) =>
   `${signed(source, values[0])} ${kind === "implies" ? "→" : "with"} ${signed(target, values[1])}${conditional ? ", depending on features" : ""}: ${plural(rules.length, "rule")}`;
 

@@ -38,7 +38,8 @@ const examples = {
   name(row) {
     const part = data.parts[data.examples.part[row]];
     const own = data.examples.id[row];
-    return `${part.key === "test" ? "Test" : data.parts.length > 1 ? "Training" : "Example"} ${own ?? data.examples.row[row] + 1}`;
+    const kind = part.key === "test" || data.parts.length > 1 ? part.title.replace(/ data$/, "") : "Example";
+    return `${kind} ${own ?? data.examples.row[row] + 1}`;
   },
 };
 

@@ -115,6 +115,7 @@ function pickerControls(state, start, update, drawInputs) {
   };
   const name = state.row === null ? "Blank example" : examples.name(state.row);
   return [
+    exampleFinder(start),
     examples.count > 0 && field(`Example, 1 to ${whole(examples.count)}`, number),
     el(
       "div",
@@ -129,6 +130,32 @@ function pickerControls(state, start, update, drawInputs) {
     ),
     el("p", { class: "which" }, el("b", {}, name)),
   ];
+}
+
+const MOST_FOUND = 8;
+
+// Examples whose name holds a text; a page that knows more examples than it shows looks for them elsewhere.
+const examplesNamed = (text) => {
+  const wanted = text.toLowerCase();
+  const found = [];
+  for (let row = 0; row < examples.count && found.length < MOST_FOUND; row++)
+    if (examples.name(row).toLowerCase().includes(wanted)) found.push(row);
+  return { rows: found, words: found.length ? "" : "No example has a name like this." };
+};
+
+function exampleFinder(start) {
+  const list = el("div", { class: "found-examples" });
+  const status = el("span", { class: "soft", role: "status" });
+  let latest = "";
+  const show = async (text) => {
+    latest = text;
+    if (!text.trim()) return fill(list);
+    const { rows, words } = await (app.findExamples ?? examplesNamed)(text.trim());
+    if (text !== latest) return undefined;
+    fill(status, words);
+    return fill(list, rows.map((row) => button(examples.name(row), () => start(row), { class: "small" })), status);
+  };
+  return el("div", { class: "field grow" }, field("Find an example", searchBox("", show, app.findHint ?? "name or number")), list);
 }
 
 // Wrong predictions are what a reader wants to look at.
@@ -268,7 +295,7 @@ function featureInput(slots, state, update) {
   return fill(
     box,
     field(breakable(feature.date ?? feature.name), control.input),
-    el("div", { class: "slide" }, picture, control.slider, parts),
+    el("div", { class: "slide" }, picture, control.slider, parts, control.beyond),
   );
 }
 
@@ -309,11 +336,13 @@ function numberControl(feature, value, set) {
         input.setAttribute("aria-invalid", String(unread));
         input.title = unread ? "This is no number." : /[.,]/.test(input.value) ? `read as ${number}` : "";
         if (unread) return;
+        fill(beyond, beyondWords(feature, number));
         set(number);
         if (slider && !Number.isNaN(number)) slider.value = number;
       },
     },
   });
+  const beyond = el("span", { class: "soft", role: "status" }, beyondWords(feature, value));
   const bounds = feature.histogram;
   const low = Number(bounds?.low),
     high = Number(bounds?.high);
@@ -335,10 +364,18 @@ function numberControl(feature, value, set) {
                 : Number((Math.round(at / gap) * gap).toPrecision(6));
               input.value = number;
               input.removeAttribute("aria-invalid");
+              fill(beyond, beyondWords(feature, number));
               set(number);
             },
           },
         })
       : null;
-  return { input, slider };
+  return { input, slider, beyond };
+}
+
+// A value that no example of the data comes near: rules were never tried there.
+function beyondWords(feature, value) {
+  const low = Number(feature.histogram?.low), high = Number(feature.histogram?.high);
+  if (Number.isNaN(value) || !(value < low || value > high)) return "";
+  return `outside of the data, which goes from ${onScale(feature, low)} to ${onScale(feature, high)}`;
 }

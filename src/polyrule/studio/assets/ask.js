@@ -17,6 +17,26 @@ function showRows(wanted) {
   go("ask", true);
 }
 
+// Any example: by its name or number, or by what holds for it, such as "age above 80 and smoker is current".
+app.findHint = "name, number, or: age above 80";
+app.findExamples = async (text) => {
+  const found = await ask("find", { text }).catch((error) => ({ problem: error.message }));
+  if (!found.examples) return { rows: [], words: found.problem };
+  renew({ examples: found.examples });
+  return { rows: found.examples.part.map((_, row) => row), words: found.words };
+};
+
+// What if begins with held-out examples where none was chosen.
+function whatIfWhole() {
+  if (examples.count) return whatIf();
+  const box = el("div", { class: "grid" }, el("h2", { tabindex: "-1" }, "What if"));
+  trying(async () => {
+    renew({ examples: (await ask("rows", { part: 1, filter: "all" })).examples });
+    fill(holders.get("whatif"), whatIf());
+  })();
+  return box;
+}
+
 app.showCovered = (number) => {
   drawer.close();
   showRows({ filter: "rule", rule: String(number) });
@@ -137,7 +157,7 @@ const askSuggest = trying(async (asked, chosen, box) => {
     suggestions.length
       ? [
           soft("Grown from the training examples alone, placed where they take effect. “Spoilt” counts labels that are right now and would not be."),
-          el("ol", { class: "offers" }, suggestions.map((one, at) => el("li", {}, el("p", { class: "as-text" }, one.text), effectWords(one.effect), button("Add", () => change(one.step, "Added a suggested rule"), { "aria-label": `Add suggestion ${at + 1}` })))),
+          el("ol", { class: "offers" }, suggestions.map((one, at) => el("li", {}, el("p", {}, one.words), one.hints.map((hint) => note(hint)), effectWords(one.effect), button("Add", () => change(one.step, "Added a suggested rule"), { "aria-label": `Add suggestion ${at + 1}` })))),
         ]
       : el("p", {}, "No rule would raise micro F1 on the training data. Choose other examples, or look at single ones.")));
   box.querySelector("h3").focus();
@@ -149,7 +169,7 @@ const askShared = trying(async (asked, chosen, box) => {
     rules.length
       ? table("Rules that fire on these examples", ["Rule", "Says", "Fires on", "Elsewhere"], rules.slice(0, 20).map((one) => rowOf(
           ruleLink(one.rule),
-          el("td", { class: "words-cell" }, model().rules[one.rule].text),
+          el("td", { class: "words-cell" }, ruleText(model().rules[one.rule], data)),
           [meter(one.rows / one.of), `${whole(one.rows)} of ${whole(one.of)}`],
           whole(one.elsewhere))))
       : el("p", {}, "No rule fires on any of them: every label has its default.")));

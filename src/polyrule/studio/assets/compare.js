@@ -76,7 +76,7 @@ const loadComparison = trying(async (wish, box) => {
     titled("From the first to the second", effectWords(found.effect)),
     el("div", { class: "grid two" }, [0, 1].map((side) =>
       titled(`Only in ${names[side]}`,
-        own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", { class: "as-text" }, text))) : soft("No rule of its own.")))),
+        own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", {}, text))) : soft("No rule of its own.")))),
     soft(`${plural(found.same.length, "rule")} in both.`),
     found.rows.map((entries, part) => entries.length > 0 && card(`Decided otherwise: ${data.parts[part].title}`,
       el("h3", {}, `Decided otherwise: ${data.parts[part].title.toLowerCase()}`),

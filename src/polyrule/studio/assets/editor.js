@@ -60,7 +60,7 @@ function openEditor(number) {
     draft.step = answer.step;
     apply.disabled = answer.text === rule.text;
     fill(said_box, apply.disabled ? "" : effectText(answer.effect));
-    return apply.disabled ? unchanged() : [effectWords(answer.effect), el("p", { class: "soft as-text" }, answer.text)];
+    return apply.disabled ? unchanged() : [el("p", {}, answer.words), effectWords(answer.effect)];
   };
   const count = settled((current) => {
     const shape = { rule: number, body: draft.body.map(asColumns), ...(scored ? { weights: [...draft.weights] } : {}) };
@@ -147,6 +147,15 @@ function conditionEditor(draft, at, count, redraw) {
   };
   if (kind === LABEL || kind === MISSING) return head(null);
   const feature = data.features[index];
+  if (feature.flag || feature.item) {
+    const sides = feature.item ? ["has it", "lacks it"] : ["yes", "no"];
+    const side = select([[ABOVE, sides[0]], [AT_MOST, sides[1]]], kind, (chosen) => {
+      draft.body[at] = [Number(chosen), index, value];
+      changed();
+    });
+    side.setAttribute("aria-label", feature.name);
+    return head(side);
+  }
   if (kind === AT_MOST || kind === ABOVE) return head(thresholdEditor(draft, at, feature, changed, redraw));
   const taken = new Set(kind === IN ? value : [value]);
   if (feature.categories.length > 60) return head(null);
@@ -185,7 +194,7 @@ function groupEditor(draft, at, count, redraw, drop) {
   return el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, least, drop),
     el("ul", { class: "plain members" }, members.map((member, place) => el("li", { class: "chip" }, words[place],
       button("×", remove(place), { class: "quiet small", "aria-label": `Remove ${conditionText(member, data)} from the group` })))),
-    members.map((member, place) => (member[0] === AT_MOST || member[0] === ABOVE) && memberThreshold(group, place, words[place], count, redraw)),
+    members.map((member, place) => (member[0] === AT_MOST || member[0] === ABOVE) && !data.features[member[1]].flag && !data.features[member[1]].item && memberThreshold(group, place, words[place], count, redraw)),
     field("Name of the group", name));
 }
 

@@ -47,7 +47,7 @@ build([
   needing(true, "rules", "Rules", workSection),
   needing(true, "labels", "Labels", labelsWhole),
   needing(true, "ask", "Ask", askSection),
-  needing(true, "whatif", "What if", whatIf),
+  needing(true, "whatif", "What if", whatIfWhole),
   needing(true, "compare", "Compare", compareSection),
   needing(true, "predict", "Predict", predictSection),
   needing(true, "save", "Save", saveSection),

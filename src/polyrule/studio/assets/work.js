@@ -137,7 +137,7 @@ function drawJoining(box) {
   fill(box, card("Join rules", el("h3", {}, `Chosen: ${rules.map((rule) => `rule ${rule + 1}`).join(", ")}`),
     rules.length > 1 && field("Name of the group", name), effect, rules.length > 1 && el("div", { class: "row" }, join)));
   if (rules.length < 2) return undefined;
-  const words = (found) => [el("p", { class: "as-text" }, found.text), effectWords(found.effect)];
+  const words = (found) => [el("p", {}, found.words), effectWords(found.effect)];
   const count = settled((current) => tryOut(current, "trial", { step: step() }, join, effect, words), 0);
   name.addEventListener("input", count);
   count();
@@ -154,7 +154,7 @@ function openNote(number) {
   openDrawer(
     `Name rule ${whole(number + 1)}`,
     () => openNote(number),
-    el("p", { class: "soft as-text" }, rule.text),
+    el("p", { class: "soft" }, ruleText(rule, data)),
     field("Name", name),
     field("Comment", comment),
     soft("Both are saved with the model and shown in its report."),

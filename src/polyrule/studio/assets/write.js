@@ -102,7 +102,8 @@ function ruleWriter(start, stepOf, words, said, place = null) {
 
 // A rule as it was understood: its text, what was read in its own way, on how many examples it holds, what it changes.
 const understoodWords = (found) => [
-  el("p", {}, el("span", { class: "soft" }, "Understood as "), el("span", { class: "as-text" }, found.text)),
+  el("p", {}, el("span", { class: "soft" }, "Understood as: "), found.words),
+  el("p", { class: "soft as-text" }, found.text),
   found.notes.length > 0 && soft(`${found.notes.join("; ")}.`),
   el("ul", { class: "would-do" }, found.counts.map(({ covers, right, wrong }, at) =>
     el("li", {}, el("span", { class: "soft" }, `${["Training", "Held out"][at]}: `), `applies to ${plural(covers, "example")}; of the labels that it decides, `, el("b", { class: "good" }, whole(right)), " right, ", el("b", { class: "bad" }, whole(wrong)), " wrong"))),
@@ -148,6 +149,10 @@ function conditionForm(feature, add) {
   if (feature.kind === "nominal") {
     const value = select(feature.categories.map((name, code) => [feature.texts[code], `${name} (${whole(feature.histogram.counts[code] ?? 0)})`]), feature.texts[0], () => {});
     return [field(`${feature.name} is`, value), done(() => `${feature.text} = ${value.value}`)];
+  }
+  if (feature.flag || feature.item) {
+    const side = select([["", feature.item ? "has it" : "yes"], ["¬", feature.item ? "lacks it" : "no"]], "", () => {});
+    return [field(feature.name, side), done(() => `${side.value}${feature.text}`)];
   }
   const draft = { body: [[ABOVE, 0, feature.middle]] };
   const redraw = () => fill(box, thresholdEditor(draft, 0, feature, () => {}, redraw));
