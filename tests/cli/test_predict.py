@@ -4,13 +4,17 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pyarrow.parquet
 import pytest
+from python_calamine import CalamineWorkbook
 from tests.cli.helpers import PLAIN, PROGRAM, READING, ok, program, run, write_songs
 
+from polyrule.cli.predict import open_writer
 from polyrule.data import read
+from polyrule.errors import OptionError
 from polyrule.model import RuleList
 
 
@@ -80,6 +84,46 @@ def test_parquet(trained, songs, tmp_path, expected, scores):
         assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet", *where).stderr
 
 
+@pytest.mark.parametrize("scores", [False, True])
+def test_workbooks(trained, songs, tmp_path, expected, scores):
+    model, labels, chances = expected
+    place = tmp_path / "out.xlsx"
+    ok("predict", trained, songs, "-o", place, "--id", "id", "--rows", "50", *(["--scores"] if scores else []))
+    with CalamineWorkbook.from_path(str(place)) as book:
+        header, *rows = book.get_sheet_by_name("predictions").to_python()
+    assert header == ["id", *model.label_names]
+    np.testing.assert_allclose([row[1:] for row in rows], chances if scores else labels, rtol=1e-15)
+    with songs.open(newline="") as stream:
+        assert [row[0] for row in rows] == [row["id"] for row in csv.DictReader(stream)]
+    for where in ((), ("-o", "-")):
+        assert "give a file with -o" in run("predict", trained, songs, "--to", "xlsx", *where).stderr
+
+
+def test_a_cell_that_looks_like_a_formula_is_text_in_a_workbook(tmp_path):
+    place = tmp_path / "out.xlsx"
+    with open_writer("xlsx", place, ["=1+1"], False, ["id"]) as write:
+        write(np.array([[1]]), [["=HYPERLINK(1)"]])
+    with CalamineWorkbook.from_path(str(place)) as book:
+        assert book.get_sheet_by_index(0).to_python() == [["id", "=1+1"], ["=HYPERLINK(1)", 1.0]]
+    with zipfile.ZipFile(place) as archive:
+        assert b"<f>" not in archive.read("xl/worksheets/sheet1.xml")
+
+
+def test_what_no_sheet_holds_is_refused(tmp_path):
+    place = tmp_path / "out.xlsx"
+    with (
+        pytest.raises(OptionError, match=r"32,767 characters in a cell.*write csv or parquet"),
+        open_writer("xlsx", place, ["red"], False, ["id"]) as write,
+    ):
+        write(np.array([[1]]), [["x" * 40_000]])
+    with (
+        pytest.raises(OptionError, match="a sheet holds 1048575 rows"),
+        open_writer("xlsx", place, ["red"], False, []) as write,
+    ):
+        write(np.zeros((1 << 20, 1)), [])
+    assert not place.exists()
+
+
 def test_a_name_that_promises_compression_is_refused(trained, songs, tmp_path):
     done = run("predict", trained, songs, "-o", tmp_path / "out.csv.GZ")
     assert "leave .gz out of its name" in done.stderr
@@ -91,9 +135,8 @@ def test_the_ending_says_the_format_as_it_does_for_data(trained, songs, tmp_path
     for name, said in (("out.json", "jsonl"), ("out.tab", "tsv"), ("out.txt", "labels"), ("out.dat", "csv")):
         ok("predict", trained, songs, "-o", tmp_path / name)
         assert (tmp_path / name).read_text() == ok("predict", trained, songs, "--to", said)
-    for ending in ("xlsx", "arff"):
-        assert f"not written as {ending}" in run("predict", trained, songs, "-o", tmp_path / f"out.{ending}").stderr
-        assert not (tmp_path / f"out.{ending}").exists()
+    assert "not written as arff" in run("predict", trained, songs, "-o", tmp_path / "out.arff").stderr
+    assert not (tmp_path / "out.arff").exists()
 
 
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):

@@ -29,7 +29,8 @@ from polyrule.errors import OptionError
 from polyrule.utils.atomic import atomic_write
 from polyrule.utils.names import safe_cell
 
-FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
+FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet", "xlsx")
+_ROWS_OF_A_SHEET = 1 << 20
 
 
 #: Writes a row per row of values, after the cells of the columns that stand beside them.
@@ -46,8 +47,8 @@ def format_of(output: Path | None, asked: str | None) -> str:
     chosen = asked or {**ENDINGS, ".txt": "labels"}.get(ending, "csv")
     if chosen not in FORMATS:
         raise OptionError(f"{output}: predictions are not written as {chosen}, but as {', '.join(FORMATS)}; say --to")
-    if chosen == "parquet" and output is None:
-        raise OptionError("parquet cannot be written to standard output; give a file with -o")
+    if chosen in ("parquet", "xlsx") and output is None:
+        raise OptionError(f"{chosen} cannot be written to standard output; give a file with -o")
     return chosen
 
 
@@ -68,9 +69,13 @@ def open_writer(
     if output is None:
         yield _text_writer(chosen, sys.stdout, names, beside, safe)
         return
-    if chosen == "parquet":
-        with atomic_write(output, "wb") as binary, _parquet(binary, names, scores, beside) as write:
-            yield write
+    if chosen in ("parquet", "xlsx"):
+        with atomic_write(output, "wb") as binary:
+            opened = (
+                _parquet(binary, names, scores, beside) if chosen == "parquet" else _workbook(binary, names, beside)
+            )
+            with opened as write:
+                yield write
     else:
         with atomic_write(output) as stream:
             yield _text_writer(chosen, stream, names, beside, safe)
@@ -142,6 +147,45 @@ def _parquet(stream: Any, names: Sequence[str], scores: bool, beside: Sequence[s
         yield write
 
 
+@contextlib.contextmanager
+def _workbook(stream: Any, names: Sequence[str], beside: Sequence[str]) -> Iterator[Write]:
+    """One sheet with a header; names and ids are texts, never formulas."""
+    try:
+        import xlsxwriter
+    except ImportError as error:
+        missing = "writing xlsx needs xlsxwriter, which is not installed: pip install 'polyrule[excel]'"
+        raise OptionError(missing) from error
+    book = xlsxwriter.Workbook(stream, {"constant_memory": True, "strings_to_urls": False})
+    sheet = book.add_worksheet("predictions")
+
+    def write_text(row: int, column: int, text: str) -> None:
+        if sheet.write_string(row, column, text):
+            raise OptionError(
+                "a sheet holds 16,384 columns and 32,767 characters in a cell, and there are more; write csv or parquet"
+            )
+
+    for column, name in enumerate((*beside, *names)):
+        write_text(0, column, name)
+    sheet.freeze_panes(1, len(beside))
+    done = 1
+
+    def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
+        nonlocal done
+        if done + len(values) > _ROWS_OF_A_SHEET:
+            raise OptionError(f"a sheet holds {_ROWS_OF_A_SHEET - 1} rows and there are more; write csv or parquet")
+        for *cells, row in zip(*columns, values.tolist(), strict=True):
+            for column, cell in enumerate(cells):
+                write_text(done, column, cell)
+            for column, value in enumerate(row, len(cells)):
+                sheet.write_number(done, column, value)
+            done += 1
+
+    try:
+        yield write
+    finally:
+        book.close()  # which removes its temporary files
+
+
 @command("predict")
 @model_argument
 @data_argument
@@ -174,7 +218,7 @@ def predict(
     r"""Predict the labels of every example of DATA, which need not have labels.
 
     csv and tsv have a column per label, jsonl an object per line, labels a line per example with the names of the
-    labels that are present; parquet needs pyarrow. The --id column, which the model
+    labels that are present; parquet needs pyarrow, xlsx needs xlsxwriter. The --id column, which the model
     remembers, and those of --keep come first. Memory does not grow with DATA.
 
     Names and ids from strangers may start with =, +, - or @, which a spreadsheet runs as a formula: --safe-csv puts an
@@ -193,7 +237,7 @@ def predict(
     check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
     stored = narrow(load_model(model))
-    exact = chosen == "parquet" or digits > 15  # numbers, which a reader rounds as it likes
+    exact = chosen in ("parquet", "xlsx") or digits > 15  # numbers, which a reader rounds as it likes
     done = 0
     kept = list(dict.fromkeys(name.strip() for names in keep for name in names.split(",")))
     source = open_once(data, reading, stored)
