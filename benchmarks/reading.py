@@ -1,7 +1,9 @@
-"""How fast and how large reading is: our ARFF and CSV readers beside pandas, pyarrow and SciPy on the same numbers.
+"""How fast and how large reading is: our readers beside pandas, pyarrow, polars, NumPy and SciPy on the same tables.
 
-Every reading runs in a process of its own, several times; the least CPU time counts. Memory is the growth of the peak
-resident set over an empty run of the same imports, as a multiple of what the result takes in memory.
+One table is a benchmark data set of numbers, as ARFF and CSV; the other is made: numbers, categories, a date and
+labels, 27 MB as CSV, with missing values and quoted cells. Every reading runs in a process of its own, several times;
+the least CPU time counts. Memory is the growth of the peak resident set over an empty run of the same imports, as a
+multiple of what the result takes in memory.
 
     python benchmarks/reading.py [--data mediamill] [--repeat 3] [--json FILE]
 """
@@ -9,8 +11,11 @@ resident set over an empty run of the same imports, as a multiple of what the re
 from __future__ import annotations
 
 import argparse
+import datetime
 import gzip
 import json
+import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -53,6 +58,18 @@ READERS = {
     "NumPy loadtxt, CSV": ("import numpy as np", "return np.loadtxt({csv!r}, delimiter=',', skiprows=1)"),
     "SciPy, ARFF": ("from scipy.io import arff", "return arff.loadarff({arff!r})"),
 }
+MIXED = {
+    "polyrule": ("from polyrule.data import read as r", "return r({mixed!r}, labels=['red', 'blue'])"),
+    "polyrule, xlsx (a tenth)": ("from polyrule.data import read as r", "return r({xlsx!r}, labels=['red', 'blue'])"),
+    "pandas": ("import pandas as pd", "return pd.read_csv({mixed!r})"),
+    "pandas, xlsx (a tenth)": ("import pandas as pd", "return pd.read_excel({xlsx!r}, engine='calamine')"),
+    "pyarrow one thread": (
+        "import pyarrow.csv as pc",
+        "return pc.read_csv({mixed!r}, read_options=pc.ReadOptions(use_threads=False))",
+    ),
+    "polars one thread": ("import polars as pl", "return pl.read_csv({mixed!r})"),
+}
+_ROWS = 400_000
 
 
 def main() -> None:
@@ -61,17 +78,52 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
+    os.environ["POLARS_MAX_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         files, shape, size = prepare(options.data, Path(folder))
         rows = {name: measure(name, files, options.repeat) for name in READERS}
-    text = Path(files["arff"]).name
-    print(f"{options.data}, train part: {shape[0]} rows, {shape[1]} columns, {size / 1e6:.1f} MB as float64 ({text})")
+        text = Path(files["arff"]).name
+        print(
+            f"{options.data}, train part: {shape[0]} rows, {shape[1]} columns, {size / 1e6:.1f} MB as float64 ({text})"
+        )
+        show(rows, size, "pandas, CSV", "pyarrow one thread, CSV")
+        files = make_mixed(Path(folder))
+        mixed = {name: measure(name, files, options.repeat) for name in MIXED}
+        print(f"\nnumbers, categories, dates: {_ROWS} rows, {Path(files['mixed']).stat().st_size / 1e6:.1f} MB of text")
+        show(mixed, _ROWS * 11 * 8, "pandas", "pyarrow one thread")
+    if options.json:
+        options.json.write_text(
+            json.dumps({"data": options.data, "bytes": size, "readers": rows, "mixed": mixed}, indent=1)
+        )
+
+
+def show(rows: dict[str, tuple[float, float, float]], size: int, *peers: str) -> None:
+    """Print the figures, and the CPU time as a multiple of that of both peers."""
     print(f"{'reader':<26}{'CPU s':>8}{'wall s':>8}{'x pandas':>10}{'x pyarrow':>11}{'memory x':>10}")
     for name, (cpu, wall, memory) in rows.items():
-        ratios = [cpu / rows[peer][0] for peer in ("pandas, CSV", "pyarrow one thread, CSV")]
+        ratios = [cpu / rows[peer][0] for peer in peers]
         print(f"{name:<26}{cpu:>8.2f}{wall:>8.2f}{ratios[0]:>10.1f}{ratios[1]:>11.1f}{memory / size:>10.1f}")
-    if options.json:
-        options.json.write_text(json.dumps({"data": options.data, "bytes": size, "readers": rows}, indent=1))
+
+
+def make_mixed(folder: Path) -> dict[str, str]:
+    """Write a table of numbers, categories and dates as CSV, and its first tenth as a workbook."""
+    import pandas as pd
+
+    rng = random.Random(0)
+    days = [(datetime.date(2020, 1, 1) + datetime.timedelta(days=day)).isoformat() for day in range(1000)]
+    names = "size,weight,count,share,hue,city,on,grade,plan,red,blue"
+    path = folder / "mixed.csv"
+    with path.open("w") as stream:
+        stream.write(names + "\n")
+        for row in range(_ROWS):
+            numbers = f"{rng.gauss(0, 1):.6f},{rng.gauss(0, 1000):.3f},{rng.randrange(1000)}"
+            share = "" if row % 17 == 0 else f"{rng.random():.2f}"
+            hue = rng.choice(("red", "dark blue", "green", '"pale, grey"'))
+            texts = f"{hue},city {rng.randrange(500)},{rng.choice(days)},{rng.choice(('low', 'mid', 'high', 'NA'))}"
+            plan = rng.choice(("basic", "plus", "pro"))
+            stream.write(f"{numbers},{share},{texts},{plan},{rng.randrange(2)},{rng.randrange(2)}\n")
+    pd.read_csv(path, nrows=_ROWS // 10).to_excel(folder / "mixed.xlsx", index=False, engine="xlsxwriter")
+    return {"mixed": str(path), "xlsx": str(folder / "mixed.xlsx")}
 
 
 def prepare(name: str, folder: Path) -> tuple[dict[str, str], tuple[int, int], int]:
@@ -97,7 +149,7 @@ def prepare(name: str, folder: Path) -> tuple[dict[str, str], tuple[int, int], i
 
 
 def measure(name: str, files: dict[str, str], repeat: int) -> tuple[float, float, float]:
-    imports, body = READERS[name]
+    imports, body = (READERS | MIXED)[name]
     code = WORKER.format(imports=imports, body=body.format(**files))
     runs = []
     for _ in range(repeat):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import floor
 from typing import Any
 
@@ -85,6 +86,7 @@ def moment_of(value: Any, form: str | None = None) -> float | None:
     return None
 
 
+@lru_cache(maxsize=1 << 14)  # the days of a column recur
 def _moment_of_text(text: str, form: str | None) -> float | None:
     local = None if form in (None, IN_WORDS) else _LOCAL.fullmatch(text)
     if local is not None and (local[2] == "." or form != POINTS):

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,9 @@ from polyrule.data.formats.blocks import (
     Hints,
     column_of_text,
 )
+from polyrule.data.formats.cells import Cells, split_cells
 from polyrule.data.formats.encoders import Place
 from polyrule.data.formats.number_style import NumberStyle, other_style
-from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
 from polyrule.data.written_numbers import find_quantities
 from polyrule.errors import DataError, OptionError
@@ -116,14 +117,28 @@ class DelimitedReader:
         self.columns = self._guess_kinds(names)
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
-        """Yield the rows; blocks of nothing but numbers take a fast path."""
-        fast = all(numeric) and self._style.is_plain and "?" in self._missing and not self._options.missing_numbers
+        """Yield the rows by whole columns; blocks that are written in an odd way row by row."""
         for block in self._body():
-            numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode()) if fast else None
-            if numbers is not None:
-                yield DenseBlock(list(numbers.T), range(block.first, block.first + len(numbers)))
-            else:
+            self._source.budget.tick()
+            cells = split_cells(block.text, self.delimiter, len(self.columns), block.first, LONGEST_CELL)
+            if cells is None:
                 yield from self._careful(block, numeric)
+            else:
+                yield DenseBlock(self._columns(cells, numeric), cells.lines)
+
+    def _columns(self, cells: Cells, numeric: Sequence[bool]) -> list[Any]:
+        """Convert all columns: arrays of numbers where they are, else texts."""
+        columns: list[Any] = [None] * len(numeric)
+        if self._style.is_plain and (places := [j for j, is_number in enumerate(numeric) if is_number]):
+            missing = self._missing, self._options.missing_numbers
+            for j, numbers in zip(places, cells.numbers(places, *missing), strict=True):
+                columns[j] = numbers
+        for j, is_number in enumerate(numeric):
+            if columns[j] is None:
+                columns[j] = cells.texts(j, self._missing)
+                if is_number and not self._style.is_plain:
+                    columns[j] = self._in_python(list(columns[j]), Place(self.name, self.columns[j].name, cells.lines))
+        return columns
 
     def _body(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
         """Blocks of whole rows below the header."""

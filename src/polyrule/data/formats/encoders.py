@@ -19,11 +19,12 @@ from polyrule.data.columns import (
     shorten,
 )
 from polyrule.data.dates import DATE_FORMS, day_said, is_local_date, moment_of
+from polyrule.data.formats.cells import TextColumn
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import UNKNOWN, tag_mark, truths
 from polyrule.data.table import CODED, TEXTUAL, Feature, FeatureKind
 from polyrule.errors import DataError
-from polyrule.utils.arrays import Bytes, Floats
+from polyrule.utils.arrays import Bytes, Floats, Ints
 from polyrule.utils.messages import argument
 
 _PLAIN = b"0123456789.+-eE"
@@ -128,9 +129,18 @@ class Encoder:
         """Encode a block of cells: an array of numbers, or a list of texts and other values."""
         if self.kind == "numeric":
             return self._numbers(cells, place)
+        if isinstance(cells, TextColumn):
+            return self._of_texts(cells, place)
+        return self._days(cells, place) if self.kind == "date" else self._codes(cells, place)
+
+    def _of_texts(self, cells: TextColumn, place: Place) -> Floats:
+        """Encode each distinct text once; where the first row of one is, an error is."""
+        lines = [place.lines[row] for row in cells.first_rows]
+        place = Place(place.file, place.column, lines, place.unit)
         if self.kind == "date":
-            return self._days(cells, place)
-        return self._codes(cells, place)
+            return self._days(cells.texts, place)[cells.codes]
+        n_rows = None if self.unseen is None else np.bincount(cells.codes, minlength=len(cells.texts))
+        return self._codes(cells.texts, place, n_rows)[cells.codes]
 
     def feature(self) -> Feature:
         """Describe the column; gathered categories come sorted."""
@@ -194,7 +204,7 @@ class Encoder:
             days[row] = day
         return days
 
-    def _codes(self, cells: Any, place: Place) -> Floats:
+    def _codes(self, cells: Any, place: Place, n_rows: Ints | None = None) -> Floats:
         if self.frozen and self.unseen is not None and not self._known.codes:
             return np.full(len(cells), np.nan)  # a column that was left out when the model was fitted
         if self.kind in TEXTUAL:
@@ -213,13 +223,14 @@ class Encoder:
                 told = listing(self._known.codes)
                 raise place.error(row, f"{shorten(text)} is not one of the declared values {told}")
         if self.unseen is not None:
-            self.unseen.add(self.name, [cells[row] for row in lost])
+            rows = lost if n_rows is None else np.repeat(lost, n_rows[lost])
+            self.unseen.add(self.name, [cells[row] for row in rows])
         return codes
 
 
 def encode_labels(cells: Any, place: Place) -> Bytes:
     """Read cells of a label column: 0 and 1, or words such as no and yes; a missing one is unknown."""
-    truth = truths(cells)
+    truth = truths(cells.texts)[cells.codes] if isinstance(cells, TextColumn) else truths(cells)
     wrong = truth > UNKNOWN
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -1,8 +1,9 @@
-"""What the footer and the pages of a Parquet file say about themselves.
+"""Sizes that the footer and the pages of a Parquet file state, compared with the budget before pyarrow unpacks any.
 
-The footer's sums may be untrue, and Arrow allocates what a page's own header asks for. Headers are small structures,
-each before its page; reading them takes one step per page and unpacks nothing. The footer is read here as well, because
-pyarrow ends the process when it is asked about some broken columns.
+The footer's sums may be untrue, and Arrow allocates what a page's own header asks for: pyarrow 26 reads a file of 3 kB
+into 3.4 GB. Headers are small structures, each before its page; reading them takes one step per page and unpacks
+nothing. The footer is read here as well, because pyarrow 26 still ends the process when it is asked about some broken
+columns ("terminate called after throwing an instance of 'parquet::ParquetException'").
 
 Both are structures in Thrift's compact protocol. A page of texts stored as differences from the text before
 (DELTA_BYTE_ARRAY) can hold gigabytes in a few bytes. What it will become is the sum of two lists of lengths: of what
