@@ -9,7 +9,7 @@ SEED ?= 0
 SOURCES := $(wildcard native/*/*.[ch]pp native/*/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
-.PHONY: demo docs tables test campaign campaign-endurance forgeries redundancy golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
+.PHONY: demo docs tables test campaign campaign-endurance forgeries redundancy machines golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery ablation sanitize sanitize-threads portable fuzz mutants prove versions guarantees watch-simulation clean help
 
 help:  ## list the targets
@@ -116,6 +116,9 @@ SHARE ?= 1
 
 campaign-endurance: $(VENV)/test.stamp  ## slow clients, a thousand sessions, two editors, killed programs; SHARE=0.1 for a tenth
 	$(BIN)/python -W ignore -m tests.campaign.endurance --share $(SHARE) --seed $(SEED)
+
+machines: $(VENV)/test.stamp  ## how often last digits of the teacher, which differ between machines, change a model
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/machines.py
 
 golden: $(VENV)/test.stamp  ## the rule lists and models of the benchmark data against their hashes, small ones against the reference
 	$(BIN)/python -m tests.golden --reference 0.3

@@ -33,7 +33,7 @@ import pandas as pd
 from tests.studio.conftest import LABELS, Client, learned_session, songs
 
 import polyrule
-from polyrule import RuleListClassifier
+from polyrule import RuleListClassifier, SeCoClassifier
 from polyrule.errors import PolyruleError
 from polyrule.model.rule_list import from_text
 from polyrule.store import Store
@@ -137,7 +137,7 @@ def two_editors(rng: np.random.Generator, share: float, folder: Path) -> str:
     """Let two programs insert and remove rules of one file at once."""
     edits, place = max(2, round(40 * share)), folder / "model.json"
     rows = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
-    RuleListClassifier.paper(max_rules=1).fit(rows, (rows[["x"]] > 0).astype(int), label_names=["a"]).save(place)
+    SeCoClassifier(max_rules=1).fit(rows, (rows[["x"]] > 0).astype(int), label_names=["a"]).save(place)
     confirmed: list[str] = []
     refused: list[str] = []
 
@@ -222,7 +222,7 @@ def killed_workers(rng: np.random.Generator, share: float, folder: Path) -> str:
     count, rows = max(2, round(20 * share)), 1500
     X = pd.DataFrame(rng.normal(size=(rows, 3)), columns=["a", "b", "c"])
     Y = pd.DataFrame({"p": (X["a"] > 0.3) | (X["c"] > 1), "q": (X["b"] > 0.5) & (X["a"] < 1)}).astype(int)
-    expected = str(RuleListClassifier.paper(max_bins=255, max_rules=6).fit(X, Y).rules_)
+    expected = str(SeCoClassifier(max_bins=255, max_rules=6).fit(X, Y).rules_)
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         for _ in range(count):
             with Cluster(cluster) as client:
@@ -234,8 +234,8 @@ def killed_workers(rng: np.random.Generator, share: float, folder: Path) -> str:
                     if len(seen) == when + 1:
                         os.kill(next(nanny.pid for nanny in cluster.workers.values() if nanny.pid), signal.SIGKILL)
 
-                learner = polyrule.dask.RuleListClassifier.paper(client=client, callback=strike, max_rules=6)
-                learner.fit(*(dd.from_pandas(frame, npartitions=3) for frame in (X, Y)))
+                learner = polyrule.dask.SeCoClassifier(client, max_rules=6)
+                learner.fit(*(dd.from_pandas(frame, npartitions=3) for frame in (X, Y)), callback=strike)
                 require(str(learner.rules_) == expected, "the list is another one after a worker was killed")
     return f"{count} fits in which a worker was killed: the lists of one machine"
 
@@ -260,8 +260,8 @@ def names_many_times(rng: np.random.Generator, share: float, folder: Path) -> st
         "columns of a file": lambda: read(folder / "wide.csv", labels="a"),
         "columns of a frame": lambda: RuleListClassifier().fit(X, pd.DataFrame(0, X.index, ["a"] * 5000)),
         "tags": lambda: read(folder / "tags.csv", tags="tags"),
-        "forbidden features": lambda: RuleListClassifier(max_rules=1, forbid=["x"] * times).fit(X, Y),
-        "features of labels": lambda: RuleListClassifier(max_rules=1, features={"a": ["x"] * times}).fit(X, Y),
+        "forbidden features": lambda: RuleListClassifier(constraints={"forbid": ["x"] * times}).fit(X, Y),
+        "features of labels": lambda: RuleListClassifier(constraints={"features": {"a": ["x"] * times}}).fit(X, Y),
         "the head of a rule": lambda: model.insert(0, f"{again} <- x > 1"),
         "unknown labels of a rule": lambda: model.insert(0, ", ".join(f"c{n}" for n in range(times)) + " <- x > 1"),
         "the body of a rule": lambda: model.insert(0, "a <- " + ", ".join(["x > 1"] * times)),

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier
 from polyrule.data import Dataset, Feature, Table
 from polyrule.errors import PolyruleError
 from polyrule.model import files
@@ -99,14 +99,14 @@ def edited(learned: Any, data: Dataset) -> Any:
 QUICK = {"max_rules": 4, "cv": 2}
 KINDS: dict[str, Callable[[Dataset], Any]] = {
     "default list": lambda data: RuleListClassifier().fit(data).model_,
-    "paper list": lambda data: RuleListClassifier.paper(max_rules=5).fit(data).model_,
+    "paper list": lambda data: SeCoClassifier(max_rules=5).fit(data).model_,
     "binary relevance": lambda data: BinaryRelevanceRuleClassifier().fit(data).model_,
     "ensemble": lambda data: RuleEnsembleClassifier(**QUICK).fit(data).model_,
     "scorecard": lambda data: RuleEnsembleClassifier(**QUICK, teacher=None, points=True).fit(data).model_,
     "refitted": lambda data: RuleEnsembleClassifier(**QUICK, teacher=None).fit(data).model_.refit(data),
     "refitted elsewhere": lambda data: elsewhere(RuleEnsembleClassifier(**QUICK, teacher=None), data),
     "edited": lambda data: edited(RuleListClassifier().fit(data).model_, data),
-    "edited paper list": lambda data: edited(RuleListClassifier.paper(max_rules=4).fit(data).model_, data),
+    "edited paper list": lambda data: edited(SeCoClassifier(max_rules=4).fit(data).model_, data),
     "moved": lambda data: RuleListClassifier().fit(data).model_.move(0, 2),
 }
 

@@ -92,9 +92,9 @@ def world(seed: int) -> tuple[Dataset, dict[str, Any]]:
         "random_state": seed,
     }
     if rng.random() < 0.2 and not is_text:
-        options["monotone"] = {"x0": str(rng.choice(["up", "down"]))}
+        options["constraints"] = {"monotone": {"x0": str(rng.choice(["up", "down"]))}}
     if rng.random() < 0.2:
-        options["features"] = {"y0": ["x0", "x1", "x2"]}
+        options["constraints"] = options.get("constraints", {}) | {"features": {"y0": ["x0", "x1", "x2"]}}
     return data, options
 
 
