@@ -226,8 +226,8 @@ COMMANDS = (
     "measure check tp/(tp+fp)",
     "edit remove model.json 1 -o out.json",
     "edit name model.json 1 words -o out.json",
-    "edit join model.json 1 2 -o out.json",
-    "edit member model.json 1 hue --remove -o out.json",
+    "edit member model.json 1 --join 2 -o out.json",
+    "edit member model.json 1 --remove hue -o out.json",
 )
 ARFF_WORDS = (
     b"@attribute x numeric\n",

@@ -16,7 +16,7 @@ THROUGH = {
     "cli/test_app.py": "cli/completion cli/output",
     "cli/test_change.py": "cli/export cli/head cli/measure",
     "cli/test_errors.py": "cli/arguments",
-    "cli/test_inspection.py": "cli/data cli/datasets cli/evaluate cli/explain",
+    "cli/test_inspection.py": "cli/data cli/evaluate cli/explain",
     "cli/test_predict.py": "cli/report",
     "conditions/test_targets.py": "conditions/base",
     "data/test_reading.py": "data/assemble data/roles data/formats/blocks",

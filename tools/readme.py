@@ -1,7 +1,7 @@
 """Write the two models of the README and all its scores anew: ``python tools/readme.py [list|card|strength ...]``.
 
-The scorecard is about flags, which do not come with polyrule (`polyrule datasets` says where they are looked for); the
-strength is read from stored rows.
+The scorecard is about flags, which do not come with polyrule (`polyrule data --list` says where they
+are looked for); the strength is read from stored rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Write the models that stand in docs/lists.md and docs/ensemble.md anew: ``python tools/samples.py [NAME ...]``.
 
-All but the wines need data that does not come with polyrule (`polyrule datasets` says where it is looked for).
+All but the wines need data that does not come with polyrule (`polyrule data --list` says where it is looked for).
 """
 
 from __future__ import annotations

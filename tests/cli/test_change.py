@@ -91,17 +91,17 @@ def test_groups_are_named_joined_split_and_changed(tmp_path):
     texts = ("traffic <- jam = 1", "noise <- works = 1", "traffic <- queue = 1")
     made = tuple(parse_rule(text, flags, ("traffic", "noise")) for text in texts)
     RuleList(made, tuple(flags), ("traffic", "noise")).save(model)
-    ok("edit", "join", model, "1", "3")
+    ok("edit", "member", model, "1", "--join", "3")
     assert rules(model)[0] == "traffic <- any of {jam, queue}"
     ok("edit", "name", model, "1", "road words")
     assert rules(model)[0] == 'traffic <- any of "road words" {jam, queue}'
     assert '"road words"' in ok("show", model)
-    ok("edit", "member", model, "1", "works")
+    ok("edit", "member", model, "1", "--add", "works")
     assert rules(model)[0] == 'traffic <- any of "road words" {jam, queue, works}'
-    ok("edit", "member", model, "1", "works = 1", "--remove")
-    ok("edit", "split", model, "1")
+    ok("edit", "member", model, "1", "--remove", "works = 1")
+    ok("edit", "member", model, "1", "--split")
     assert rules(model) == ["traffic <- jam", "traffic <- queue", "noise <- works"]
-    ok("edit", "member", model, "3", "jam", "--beside", "works = 1")
+    ok("edit", "member", model, "3", "--add", "jam", "--beside", "works = 1")
     assert rules(model)[2] == "noise <- any of {works, jam}"
 
 
@@ -146,12 +146,12 @@ def test_rules_can_be_edited_as_text(model, tmp_path):
     text = tmp_path / "rules.txt"
     text.write_text("\n".join([lines[1], "# mine", "happy <- tempo > 150", *lines[2:]]), encoding="utf-8")
     before = RuleList.load(model)
-    ok("edit", "text", model, text)
+    ok("edit", "replace", model, "--rules", text)
     after = RuleList.load(model)
     assert after.rules[0] == replace(before.rules[1], stale=True), "unchanged rules keep their counts"
     assert after.rules[1].origin == "hand"
     text.write_text("happy <- speed > 1")
-    result = run("edit", "text", model, text)
+    result = run("edit", "replace", model, "--rules", text)
     assert "line 1: rule 'happy <- speed > 1': there is no feature 'speed'" in result.stderr
 
 
@@ -176,10 +176,13 @@ def test_a_file_edited_by_hand_can_be_sealed(model):
         (["insert", "{}", "joy <- true"], "there is no label 'joy'"),
         (["replace", "{}", "1", "nonsense"], "one arrow"),
         (["name", "{}", "1", "words"], "no group of alternatives"),
-        (["split", "{}", "1"], "no group of alternatives"),
-        (["join", "{}", "1"], "at least two rules"),
-        (["member", "{}", "1", "speed > 3"], "there is no feature 'speed'"),
-        (["member", "{}", "1", "tempo > 3", "--remove", "--beside", "tempo > 4"], "cannot be given with --remove"),
+        (["member", "{}", "1", "--split"], "no group of alternatives"),
+        (["member", "{}", "1", "--join", "1"], "at least two rules"),
+        (["member", "{}", "1", "--add", "speed > 3"], "there is no feature 'speed'"),
+        (
+            ["member", "{}", "1", "--remove", "tempo > 3", "--beside", "tempo > 4"],
+            "--beside is for --add",
+        ),
     ],
 )
 def test_edits_that_make_no_sense_change_nothing(model, words, message):
@@ -217,7 +220,7 @@ def test_export_options_belong_to_a_language(trained, tmp_path):
 
 
 def test_the_first_figure_of_the_paper():
-    figure = ["head", "0110 1100 1000", "--min-tp", "0"]
+    figure = ["measure", "head", "0110 1100 1000", "--min-tp", "0"]
     text = ok(*figure, "--search", "antimonotone-tree")
     assert "12 heads evaluated, 3 not looked at" in text
     assert "best: {1, 2} = 2/3 (TP 4, FP 2)" in text
@@ -242,7 +245,19 @@ def test_heads_as_a_picture(tmp_path):
     from xml.etree import ElementTree
 
     place = tmp_path / "tree.svg"
-    ok("head", "0110 1100 1000", "--names", "a,<b>,c&,d", "--search", "exhaustive", "--min-tp", "0", "-o", place)
+    ok(
+        "measure",
+        "head",
+        "0110 1100 1000",
+        "--names",
+        "a,<b>,c&,d",
+        "--search",
+        "exhaustive",
+        "--min-tp",
+        "0",
+        "-o",
+        place,
+    )
     root = ElementTree.fromstring(place.read_text())
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "{a, <b>}" in texts
@@ -250,12 +265,12 @@ def test_heads_as_a_picture(tmp_path):
     groups = [element.get("class") for element in root.iter("{http://www.w3.org/2000/svg}g")]
     assert groups.count("best") == 1
     assert len(groups) == 16
-    assert ok("head", "01 11", "--format", "svg").startswith("<svg")
+    assert ok("measure", "head", "01 11", "--format", "svg").startswith("<svg")
 
 
 def test_label_vectors_from_a_file(tmp_path):
     (tmp_path / "labels.txt").write_text("0,1,1,0\n1 1 0 0\n\n1000\n")
-    assert ok("head", f"@{tmp_path / 'labels.txt'}") == ok("head", "0110 1100 1000")
+    assert ok("measure", "head", f"@{tmp_path / 'labels.txt'}") == ok("measure", "head", "0110 1100 1000")
 
 
 @pytest.mark.parametrize(
@@ -272,17 +287,17 @@ def test_label_vectors_from_a_file(tmp_path):
     ],
 )
 def test_what_cannot_be_searched_is_explained(words, message):
-    result = run("head", *words)
+    result = run("measure", "head", *words)
     assert result.exit_code == 1
     assert message in result.stderr
 
 
 def test_measures_are_listed():
-    text = ok("measure")
+    text = ok("measure", "list")
     assert "precision" in text
     assert "TP / (TP + FP)" in text
-    assert {"name": "precision", "measure": "TP / (TP + FP)"} in ok_json("measure")
-    assert all(row["measure"] for row in ok_json("measure"))  # none without a description
+    assert {"name": "precision", "measure": "TP / (TP + FP)"} in ok_json("measure", "list")
+    assert all(row["measure"] for row in ok_json("measure", "list"))  # none without a description
 
 
 def test_a_measure_is_checked():
@@ -306,3 +321,13 @@ def test_expressions_are_never_code(expression):
 def test_sql_without_a_key_is_pointed_out(trained):
     assert "--key COLUMN passes a column through" in run("export", trained, "--to", "sql").stderr
     assert run("export", trained, "--to", "sql", "--key", "id").stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["member", "1"], ["member", "1", "--split", "--add", "tempo > 3"], ["replace"], ["replace", "1"]],
+    ids=" ".join,
+)
+def test_an_edit_without_its_change_is_wrong_usage(model, words):
+    result = run("edit", words[0], model, *words[1:])
+    assert (result.exit_code, "pass " in result.stderr) == (2, True)

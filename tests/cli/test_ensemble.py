@@ -54,10 +54,13 @@ def test_predicting_evaluating_explaining_exporting(weighted, songs, tmp_path):
 
 
 def test_what_is_only_for_rule_lists_is_refused(weighted, songs):
-    for words in (["edit", "split", weighted, "1"], ["edit", "text", weighted, songs]):
+    for words in (
+        ["edit", "member", weighted, "1", "--split"],
+        ["edit", "replace", weighted, "--rules", songs],
+    ):
         result = run(*words)
         assert result.exit_code == 1
-        assert "needs a rule list, but the file holds a rule-ensemble" in result.stderr
+        assert f"{words[-2] if words[-1] == songs else words[-1]} is for rule lists" in result.stderr
     result = run("train", songs, *READING, "--learner", "ensemble", "--max-rules", "2", "--certify")
     assert "--certify is for rule lists" in result.stderr
 
@@ -71,7 +74,7 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
     ok("edit", "remove", weighted, "1", "-o", fewer)
     assert len(files.load(fewer)) == len(model) - 1
     changed = tmp_path / "changed.json"
-    ok("edit", "weigh", weighted, "1", "calm", "-0.25", "-o", changed)
+    ok("edit", "set-weight", weighted, "1", "calm", "-0.25", "-o", changed)
     assert any(entry.weight == -0.25 for entry in files.load(changed).rules[0].head)
     fitted = tmp_path / "fitted.json"
     ok("edit", "refit", fewer, songs, *READING, "-o", fitted)
@@ -81,14 +84,16 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
     assert "best ones" in checked.stdout
     assert ok("verify", weighted, songs, *READING).endswith("learned anew: everything is as the model says\n")
     decided = tmp_path / "decided.json"
-    said = ok("edit", "decide", weighted, songs, *READING, "--decision", "expected-f1", "-o", decided)
+    said = ok("edit", "tune", weighted, songs, *READING, "--decision", "expected-f1", "-o", decided)
     assert files.load(decided).decision.kind == "expected-f1"
     assert files.load(decided).rules == model.rules
     assert "+ (of " in said
-    unknown = run("edit", "decide", weighted, songs, *READING, "--decision", "guess")
+    unknown = run("edit", "tune", weighted, songs, *READING, "--decision", "guess")
     assert unknown.exit_code == 1
     assert "decision must be 'auto' or one of threshold" in unknown.stderr
-    wrong = run("edit", "weigh", weighted, "99", "calm", "1")
+    both = run("edit", "tune", weighted, songs, *READING, "--decision", "subset", "--for", "f1")
+    assert "leave one out" in both.stderr
+    wrong = run("edit", "set-weight", weighted, "99", "calm", "1")
     assert wrong.exit_code == 1
     assert "no rule 99" in wrong.stderr
 

@@ -66,10 +66,10 @@ def test_what_is_printed_goes_to_the_file_that_is_asked_for(trained, tmp_path):
         assert ok(*words, "-o", "-") == expected
         assert ok(*words, "-o", target) == ""
         assert target.read_text() == expected
-    found = ok("head", "10 01", "--json")
-    assert ok("head", "10 01", "--json", "-o", "-") == found
-    assert ok("head", "10 01", "--json", "-o", target) == found  # the tree goes to the file
-    assert target.read_text() == ok("head", "10 01")
+    found = ok("measure", "head", "10 01", "--json")
+    assert ok("measure", "head", "10 01", "--json", "-o", "-") == found
+    assert ok("measure", "head", "10 01", "--json", "-o", target) == found  # the tree goes to the file
+    assert target.read_text() == ok("measure", "head", "10 01")
 
 
 def test_data_is_not_written_over_by_the_model_it_changes(trained, songs, tmp_path):
@@ -83,7 +83,7 @@ def test_data_is_not_written_over_by_the_model_it_changes(trained, songs, tmp_pa
 def test_a_file_that_is_read_beside_the_data_is_not_written_over(model, songs, tmp_path):
     beside = tmp_path / "beside"
     for words in (
-        ("edit", "text", model, beside),
+        ("edit", "replace", model, "--rules", beside),
         ("edit", "recount", model, songs, "--label-file", beside),
         ("train", songs, "--label-file", beside),
         ("report", model, "--data", songs, "--label-file", beside),
@@ -176,7 +176,7 @@ def test_explain_one_row(trained, songs):
     expected = model.explain(data.X[16])
     shown = ok("explain", trained, songs, "--row", "17")
     assert shown == f"row 17 of 120 (counted from 1): s16\n{expected}\n"
-    told = ok_json("explain", trained, songs, "--row", "17", "--flip", "calm", "--flip", "sad")
+    told = ok_json("explain", trained, songs, "--row", "17", "--counterfactual", "calm", "--flip", "sad")
     assert told["row"] == 17
     assert told["labels"] == json.loads(json.dumps(expected.to_dict()["labels"]))
     assert [flip["label"] for flip in told["flips"]] == ["calm", "sad"]
@@ -228,12 +228,28 @@ def test_data_finds_test_examples_in_the_training_data(songs):
 
 
 def test_datasets():
-    text = ok("datasets")
+    text = ok("data", "--list")
     assert all(name in text for name in ("emotions", "yeast", "mediamill"))
-    assert ok_json("datasets", "yeast")["labels"] == 14
-    assert "ISMIR 2008" in ok("datasets", "emotions")
-    assert len(ok_json("datasets")) >= 14
-    assert "did you mean 'yeast'" in run("datasets", "yeest").stderr
+    assert ok_json("data", "yeast")["benchmark"]["labels"] == 14
+    about = ok("data", "emotions")
+    assert "ISMIR 2008" in about
+    assert "label sets" in about
+    assert "ISMIR 2008" not in ok("data", "emotions:train")
+    assert len(ok_json("data", "--list")) >= 14
+    assert "did you mean 'yeast'" in run("data", "yeest").stderr
+    assert run("data").exit_code == run("data", "emotions", "--list").exit_code == 2
+
+
+def test_a_data_set_that_is_not_here_is_described_by_its_entry(monkeypatch):
+    monkeypatch.setattr("polyrule.datasets.loading.find_folder", lambda entry: None)
+    assert "here:         False" in ok("data", "yeast")
+    assert list(ok_json("data", "yeast")) == ["benchmark"]
+
+
+def test_a_file_with_the_name_of_a_data_set_is_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "yeast").write_text("size,red\n1,0\n2,1\n")
+    assert "benchmark" not in ok_json("data", "yeast", "--format", "csv", "--labels", "red")
 
 
 def test_thresholds_can_be_rounded(trained):

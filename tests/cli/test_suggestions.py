@@ -10,7 +10,7 @@ CASES = {
     "dropped column": ("train songs --labels calm --drop loudnes", "'loudness'"),
     "measure": ("train songs READING --measure precison", "'precision'"),
     "data set": ("train emotoins:train", "'emotions:train'"),
-    "data set to be described": ("datasets yeats", "'yeast'"),
+    "data set to be described": ("data yeats", "'yeast'"),
     "file": ("data song", "'songs.csv'"),
     "label to show": ("show model --label hapy", "'happy'"),
     "feature to show": ("show model --feature Tempo", "'tempo'"),

@@ -100,7 +100,7 @@ def test_rules_are_wrapped_at_the_width_of_the_terminal(trained):
     assert len(piped) == len(RuleList.load(trained)) + 1, "one line per rule in a pipe"
 
 
-@pytest.mark.parametrize("line", ["--help", "train --help", "edit insert --help", "datasets", "measure"])
+@pytest.mark.parametrize("line", ["--help", "train --help", "edit insert --help", "data --list", "measure list"])
 def test_nothing_is_wider_than_the_terminal(line):
     code, shown = Terminal(*line.split()).finish()
     assert code == 0

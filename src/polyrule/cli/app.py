@@ -46,11 +46,9 @@ COMMANDS = {
     "watch": "Compare new rows with reference data, rule by rule.",
     "studio": "Learn, question and change a model in the browser.",
     "report": "Write an HTML report about a model.",
-    "data": "Describe a data file and what is odd about it.",
+    "data": "Describe a data file and what is odd about it; list benchmark data sets.",
     "pack": "Pack data of any size into a store to learn from.",
-    "datasets": "List the benchmark data sets.",
-    "head": "Find the best head for a label matrix and show the search tree.",
-    "measure": "List measures, or find out which searches a measure allows.",
+    "measure": "List measures, check the searches that one allows, find the best head.",
     "experiment": "Run learners on data sets and make the tables.",
     "completion": "Print the completion script for a shell.",
 }
@@ -251,7 +249,7 @@ def app() -> None:
     Examples:
       polyrule train songs.csv --labels calm,sad,happy -o model.json
       polyrule predict model.json new.csv -o predicted.csv
-      polyrule explain model.json new.csv --row 17 --flip happy
+      polyrule explain model.json new.csv --row 17 --counterfactual happy
       polyrule train emotions:train --test emotions:test
     """
 

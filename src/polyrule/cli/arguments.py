@@ -330,7 +330,7 @@ def _check_exists(text: str) -> None:
     _, colon, part = text.partition(":")
     hint = did_you_mean(text, (f"{entry}{colon}{part}" for entry in ENTRIES))
     hint = hint or did_you_mean(path.name, _beside(path, "*"))
-    raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them){hint}")
+    raise DataError(f"{text}: no such file, and no data set of that name ('polyrule data --list' lists them){hint}")
 
 
 def _beside(path: Path, pattern: str) -> list[str]:

@@ -45,7 +45,7 @@ def edit() -> None:
     """
 
 
-_load_list, _load_ensemble = partial(load_kind, "rule-list"), partial(load_kind, "rule-ensemble")
+_load_ensemble = partial(load_kind, "rule-ensemble")
 
 
 def editing(
@@ -118,15 +118,29 @@ def insert(stored: Any, rule: str, at: int | None) -> Any:
 
 
 @editing("replace")
-@click.argument("number", metavar="N", type=int)
-@click.argument("rule")
-def replace(stored: Any, number: int, rule: str) -> Any:
-    r"""Put RULE in the place of rule N.
+@click.argument("number", metavar="[N", type=int, required=False)
+@click.argument("rule", metavar="RULE]", required=False)
+@click.option("--rules", "file", type=click.File("r", encoding="utf-8"), help="Replace all rules by those of a file.")
+def replace(stored: Any, number: int | None, rule: str | None, file: Any) -> Any:
+    r"""Replace rule N by RULE, or all rules of a list by those of a file.
+
+    The file has one rule per line, as 'polyrule show' prints them; unchanged ones keep their counts.
 
     \b
-    Example:
+    Examples:
       polyrule edit replace model.json 2 "happy <- tempo > 118"
+      polyrule show model.json > rules.txt
+      nano rules.txt
+      polyrule edit replace model.json --rules rules.txt
     """
+    from polyrule.model.rule_list import from_text
+
+    if (file is None) == (rule is None):
+        raise click.UsageError("pass N and RULE, or --rules FILE")
+    if file is not None:
+        return from_text(_checked_list(stored, "--rules"), file.read())
+    assert number is not None
+    assert rule is not None
     return stored.replace(_index(stored, number), rule)
 
 
@@ -145,63 +159,56 @@ def name_group(stored: Any, number: int, name: str) -> Any:
     return stored.name_group(_index(stored, number), name)
 
 
-@editing("join")
-@click.argument("rules", metavar="RULE...", type=int, nargs=-1, required=True)
-def join(stored: Any, rules: tuple[int, ...]) -> Any:
-    r"""Join rules that have one head and differ in one condition to a rule with 'any of', in the place of the first.
-
-    \b
-    Example:
-      polyrule edit join model.json 3 5 6
-    """
-    return stored.join(*(_index(stored, number) for number in rules))
-
-
-@editing("split", _load_list)
-@click.argument("number", metavar="N", type=int)
-def split(stored: Any, number: int) -> Any:
-    r"""Tell rule N, which has a group of alternatives, by rules that have none.
-
-    \b
-    Example:
-      polyrule edit split model.json 3
-    """
-    return stored.split_group(_index(stored, number))
-
-
 @editing("member")
 @click.argument("number", metavar="N", type=int)
-@click.argument("condition")
-@click.option("--remove", "leaves", is_flag=True, help="Take CONDITION out of the group.")
-@click.option("--beside", metavar="OTHER", help="The condition of a rule without a group that gets an alternative.")
-def member(stored: Any, number: int, condition: str, leaves: bool, beside: str | None) -> Any:
-    r"""Add CONDITION to the group of alternatives in rule N, or take it out.
+@click.option("--add", "added", metavar="CONDITION", help="Add a condition to the group of rule N.")
+@click.option(
+    "--beside", metavar="OTHER", help="With --add: the condition of a rule without a group that gets another."
+)
+@click.option("--remove", "removed", metavar="CONDITION", help="Remove a condition from the group of rule N.")
+@click.option("--join", "others", type=int, multiple=True, metavar="N", help="Join a rule to rule N; may be repeated.")
+@click.option("--split", is_flag=True, help="Replace rule N by rules without a group.")
+def member(
+    stored: Any,
+    number: int,
+    added: str | None,
+    beside: str | None,
+    removed: str | None,
+    others: tuple[int, ...],
+    split: bool,
+) -> Any:
+    r"""Change the group of alternatives ('any of', 'at least 2 of') in rule N.
+
+    Rules can be joined if they have one head and differ in one condition; the joined rule is in the place of the first.
 
     \b
     Examples:
-      polyrule edit member model.json 3 "gridlock = 1"
-      polyrule edit member model.json 3 jam --remove
+      polyrule edit member model.json 3 --add "gridlock = 1"
+      polyrule edit member model.json 3 --remove jam
+      polyrule edit member model.json 3 --join 5 --join 6
+      polyrule edit member model.json 3 --split
     """
-    if leaves and beside is not None:
-        raise OptionError("--beside says where a condition is added; it cannot be given with --remove")
+    if [added is not None, removed is not None, bool(others), split].count(True) != 1:
+        raise click.UsageError("pass one of --add, --remove, --join and --split")
+    if beside is not None and added is None:
+        raise OptionError("--beside is for --add; leave it out")
     place = _index(stored, number)
-    return stored.remove_member(place, condition) if leaves else stored.add_member(place, condition, beside)
+    if added is not None:
+        return stored.add_member(place, added, beside)
+    if removed is not None:
+        return stored.remove_member(place, removed)
+    if others:
+        return stored.join(place, *(_index(stored, other) for other in others))
+    return _checked_list(stored, "--split").split_group(place)
 
 
-@editing("text", _load_list)
-@click.argument("file", type=click.File("r", encoding="utf-8"))
-def text(stored: Any, file: Any) -> Any:
-    r"""Take all rules from FILE, one per line, as 'polyrule show' prints them; unchanged ones keep their counts.
+def _checked_list(stored: Any, option: str) -> Any:
+    """Return a rule list; raise `OptionError` for an ensemble."""
+    from polyrule.model import RuleList
 
-    \b
-    Example:
-      polyrule show model.json > rules.txt
-      nano rules.txt
-      polyrule edit text model.json rules.txt
-    """
-    from polyrule.model.rule_list import from_text
-
-    return from_text(stored, file.read())
+    if not isinstance(stored, RuleList):
+        raise OptionError(f"{option} is for rule lists, and this model is an ensemble")
+    return stored
 
 
 @editing("recount")
@@ -217,17 +224,17 @@ def recount(stored: Any, data: str, **reading: Any) -> Any:
     return stored.recount(load_labelled(data, reading, stored))
 
 
-@editing("weigh", _load_ensemble, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
+@editing("set-weight", _load_ensemble, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
 @click.argument("number", metavar="N", type=int)
 @click.argument("label")
 @click.argument("weight", type=float)
-def weigh(stored: Any, number: int, label: str, weight: float) -> Any:
+def set_weight(stored: Any, number: int, label: str, weight: float) -> Any:
     r"""Give LABEL another WEIGHT in rule N of an ensemble; 0 takes it out of the head.
 
     \b
     Examples:
-      polyrule edit weigh model.json 2 happy 0.5
-      polyrule edit weigh model.json 2 sad -1.5
+      polyrule edit set-weight model.json 2 happy 0.5
+      polyrule edit set-weight model.json 2 sad -1.5
     """
     return stored.reweigh(_index(stored, number), label, weight)
 
@@ -246,26 +253,6 @@ def refit(stored: Any, data: str, keep: tuple[int, ...], ridge: float | None, **
     """
     kept = [_index(stored, number) for number in keep]
     return stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept)
-
-
-@editing("decide", _load_ensemble)
-@data_argument
-@click.option(
-    "--decision",
-    metavar="KIND",
-    default="auto",
-    help="How sums become labels: threshold, per-label, subset, expected-f1 or auto [auto].",
-)
-@click.option("--optimize", metavar="MEASURE", default="micro-f1", help="What the decision is tuned for [micro-f1].")
-@data_options
-def decide(stored: Any, data: str, decision: str, optimize: str, **reading: Any) -> Any:
-    r"""Let an ensemble turn sums into labels in the way that is best on DATA; rules and weights stay.
-
-    \b
-    Example:
-      polyrule edit decide model.json valid.csv --decision threshold
-    """
-    return stored.tune_decision(load_labelled(data, reading, stored), decision=decision, optimize=optimize)
 
 
 @editing("cutoff")
@@ -297,24 +284,38 @@ def cutoff(stored: Any, cutoffs: tuple[str, ...]) -> Any:
     "--for",
     "goal",
     metavar="GOAL",
-    default="f1",
-    show_default=True,
-    help="f1 (all labels together), macro-f1 (each label), recall>=SHARE or precision>=SHARE (each label, on DATA).",
+    help="f1 (all labels together), macro-f1 (each label), recall>=SHARE or precision>=SHARE (each label) [f1].",
 )
+@click.option(
+    "--decision",
+    metavar="KIND",
+    help="Of an ensemble: threshold, per-label, subset, expected-f1 or auto, in place of cutoffs for a goal.",
+)
+@click.option("--optimize", metavar="MEASURE", help="With --decision: measure that it is tuned for [micro-f1].")
 @data_options
-def tune(stored: Any, data: str, goal: str, **reading: Any) -> Any:
+def tune(stored: Any, data: str, goal: str | None, decision: str | None, optimize: str | None, **reading: Any) -> Any:
     r"""Choose the cutoff of each label that is best for a goal on DATA; rules and weights stay.
 
-    DATA should be examples that learning has not seen. 'polyrule calibrate' guarantees a level on new examples.
+    DATA should be examples that learning has not seen. 'polyrule calibrate' guarantees a level on new examples. With
+    --decision an ensemble predicts by the kind of decision that is best on DATA.
 
     \b
     Examples:
       polyrule edit tune model.json valid.csv --for macro-f1
       polyrule edit tune model.json valid.csv --for "recall>=0.9" -o careful.json
+      polyrule edit tune card.json valid.csv --decision auto --optimize subset
     """
     from polyrule.decisions import choose_cutoffs
+    from polyrule.model import RuleList
 
-    return choose_cutoffs(stored, load_labelled(data, reading, stored), goal=goal)
+    if decision is None and optimize is None:
+        return choose_cutoffs(stored, load_labelled(data, reading, stored), goal=goal or "f1")
+    if goal is not None:
+        raise OptionError("--for chooses cutoffs, and --decision or --optimize another decision; leave one out")
+    if isinstance(stored, RuleList):
+        raise OptionError("--decision and --optimize are for ensembles; use --for")
+    examples = load_labelled(data, reading, stored)
+    return stored.tune_decision(examples, decision=decision or "auto", optimize=optimize or "micro-f1")
 
 
 @editing("seal", partial(load_model, check=False))

@@ -39,9 +39,18 @@ if TYPE_CHECKING:
 @click.option("--row", type=click.IntRange(min=1), metavar="N", help="The example, counted from 1.")
 @click.option("--row-id", metavar="TEXT", help="The example by the value of its --id column.")
 @click.option("--near", type=click.IntRange(min=0), default=1, show_default=True, help="Also rules that failed by N.")
-@click.option("--flip", "flips", multiple=True, metavar="LABEL", help="Find the smallest change that flips this label.")
-@click.option("--fixed", multiple=True, metavar="FEATURE", help="A feature that --flip must not change.")
-@click.option("--limit", type=click.IntRange(min=1), default=20_000, show_default=True, help="Tries of --flip.")
+@click.option(
+    "--counterfactual",
+    "--flip",
+    "changed",
+    multiple=True,
+    metavar="LABEL",
+    help="Find the smallest change of the example that changes this label.",
+)
+@click.option("--fixed", multiple=True, metavar="FEATURE", help="A feature that --counterfactual must not change.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20_000, show_default=True, help="Tries of --counterfactual."
+)
 @click.option(
     "--digits", type=click.IntRange(min=1), metavar="N", help="Round numbers to N digits where this stays true [exact]."
 )
@@ -53,28 +62,28 @@ def explain(
     row: int | None,
     row_id: str | None,
     near: int,
-    flips: tuple[str, ...],
+    changed: tuple[str, ...],
     fixed: tuple[str, ...],
     limit: int,
     digits: int | None,
     as_json: bool,
     **reading: Any,
 ) -> None:
-    r"""Say which rule of MODEL sets which label of one example of DATA, and why.
+    r"""Show which rule of MODEL sets which label of one example of DATA, and why.
 
-    Rules that nearly fired are listed with what was missing. --flip finds the smallest change of the features that
-    makes a label flip: as few features as possible, then as few thresholds crossed as possible. It is exact.
+    Rules that nearly fired are listed with what was missing. --counterfactual finds the smallest change of the features
+    that changes a label: as few features as possible, then as few thresholds crossed as possible. It is exact.
 
     \b
     Examples:
       polyrule explain model.json new.csv --row 17
-      polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
+      polyrule explain model.json new.csv --row 17 --counterfactual happy --fixed tempo
     """
     from polyrule.model import RuleList
     from polyrule.model.narrowing import narrow_with_dates
 
     stored = load_model(model)
-    check_known("--flip", flips, stored.label_names, "label")
+    check_known("--counterfactual", changed, stored.label_names, "label")
     names = dict.fromkeys(name for feature in stored.features for name in (feature.name, *feature.sources))
     check_known("--fixed", fixed, list(names), "feature")
     opened = open_once(data, reading, stored)
@@ -89,15 +98,15 @@ def explain(
             warnings.warn(told.message, stacklevel=1)
     example = dataset.X[number]
     shown = stored.explain(example, digits=digits, **({"near": near} if isinstance(stored, RuleList) else {}))
-    found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit, digits=digits) for name in flips]
+    changes = [stored.counterfactual(example, name, fixed=fixed, limit=limit, digits=digits) for name in changed]
     if as_json:
-        print_json({"row": number + 1, **shown.to_dict(), "flips": [flip.to_dict() for flip in found]})
+        print_json({"row": number + 1, **shown.to_dict(), "flips": [change.to_dict() for change in changes]})
         return
     name = "" if dataset.row_ids is None else f": {visible(dataset.row_ids[number])}"
     click.echo(f"row {number + 1} of {len(dataset)} (counted from 1){name}")
     click.echo(fit(str(shown)))
-    for flip in found:
-        click.echo(fit(str(flip)))
+    for change in changes:
+        click.echo(fit(str(change)))
 
 
 def _warn_of(text: str, reading: dict[str, Any], model: Any, features: Sequence[Feature], number: int) -> None:

@@ -1,4 +1,4 @@
-"""``polyrule head``: the best head for a label matrix, with the tree of the search, as in the paper's first figure."""
+"""``polyrule measure head``: the best head for labels, with the tree of the search, as in the paper's first figure."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def head(
 
     \b
     Examples:
-      polyrule head "0110 1100 1000" --search antimonotone-tree --min-tp 0
-      polyrule head "0110 1100 1000" --names red,blue,white,green -o tree.svg
-      polyrule head @labels.txt --measure f1 --averaging example --negative --json
+      polyrule measure head "0110 1100 1000" --search antimonotone-tree --min-tp 0
+      polyrule measure head "0110 1100 1000" --names red,blue,white,green -o tree.svg
+      polyrule measure head @labels.txt --measure f1 --averaging example --negative --json
     """
     from polyrule.heads.problem import HeadProblem
     from polyrule.heads.search import search as find

@@ -1,27 +1,35 @@
-"""``polyrule measure``: which measures there are, and which searches a measure allows."""
+"""``polyrule measure``: the measures, and the searches that a measure allows."""
 
 from __future__ import annotations
 
 import click
 
 from polyrule.cli.command import SETTINGS, Command, Group, json_option
+from polyrule.cli.head import head
 from polyrule.cli.output import fit, print_json
 
 
-@click.group("measure", cls=Group, context_settings=SETTINGS, invoke_without_command=True)
-@json_option
-@click.pass_context
-def measure(ctx: click.Context, /, as_json: bool) -> None:
-    r"""List the measures, or find out which searches a measure allows.
+@click.group("measure", cls=Group, context_settings=SETTINGS)
+def measure() -> None:
+    r"""List measures, check which searches a measure allows, or find the best head for labels.
 
     \b
     Examples:
-      polyrule measure
-      polyrule measure check f0.5
+      polyrule measure list
       polyrule measure check "(tp)/(tp+fp+0.5*fn)"
+      polyrule measure head "0110 1100 1000" --measure f1
     """
-    if ctx.invoked_subcommand is not None:
-        return
+
+
+@measure.command("list", cls=Command)
+@json_option
+def list_measures(as_json: bool) -> None:
+    r"""List the measures with their formulas.
+
+    \b
+    Example:
+      polyrule measure list
+    """
     from polyrule.measures import available
 
     names = available()
@@ -92,3 +100,6 @@ def check(expression: str, budget: int, prove: bool, seconds: float, negative: b
         )
         return
     click.echo(fit(report.text(), indent=14))
+
+
+measure.add_command(head)

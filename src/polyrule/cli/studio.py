@@ -114,7 +114,7 @@ def _origin(text: str) -> Any:
         if is_store(path):
             raise DataError(f"{text}: a store holds codes to train on, not examples; name the data it was packed from")
     if not path.is_file():
-        raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them)")
+        raise DataError(f"{text}: no such file, and no data set of that name ('polyrule data --list' lists them)")
     return Origin.of_file(path.resolve(), path.name)
 
 
