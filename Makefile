@@ -157,6 +157,10 @@ ablation: $(VENV)/test.stamp  ## what each part of the learners contributes, on 
 watch-simulation: $(VENV)/test.stamp  ## false alarms and delays of model.watch, by simulation
 	$(BIN)/python benchmarks/watch.py
 
+.PHONY: relations
+relations: $(VENV)/test.stamp  ## scores with and without relations between labels, on halves of training parts
+	$(BIN)/python benchmarks/relations.py
+
 versions:  ## the tests with the oldest and newest dependencies, on every Python that can be found
 	tools/versions.sh
 

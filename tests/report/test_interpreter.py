@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.report.worlds import random_data, random_model
+from tests.relations.test_plan import random_relations
+from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule.data import Feature, Table
+from polyrule.errors import ModelError
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.counterfactual import counterfactual
 from polyrule.model.predict import predict
@@ -33,6 +35,40 @@ def test_predictions_equal_those_of_the_library_on_every_example(visit, seed):
         expected = predict(model, data.X)
         assert [row[0] for row in rows] == expected.labels.tolist()
         assert [row[1] for row in rows] == expected.setter.tolist()
+
+
+def with_random_relations(model, seed):
+    return model.with_relations(random_relations(seed, len(model.label_names)))
+
+
+REASONS = """() => polyrule.outcome(0).map((one) => Array.from(one.labels, (_, label) =>
+  polyrule.relationReason(polyrule.data.models[0], one.margins, label)))"""
+
+
+@pytest.mark.parametrize("kind", ["list", "per-label", "subset"])
+@pytest.mark.parametrize("seed", [1, 5])
+def test_relations_between_labels_hold_and_are_named_as_in_the_library(visit, kind, seed):
+    plain = random_model(seed, stop=0.2) if kind == "list" else random_ensemble(seed, kind)
+    try:
+        model = with_random_relations(plain, seed)
+    except ModelError:  # each of few random label sets breaks one
+        model = plain.with_relations(f"{plain.label_names[0]}, {plain.label_names[1]}: at most one")
+    data = random_data(model, 150, seed)
+    page = visit(build(model, data))
+    labels = model.predict(data)
+    assert page.evaluate("() => polyrule.outcome(0).map((one) => Array.from(one.labels))") == labels.tolist()
+    if kind == "subset":
+        return
+    assert (labels != plain.predict(data)).any()
+    found = page.evaluate(REASONS)
+    for row in range(0, 150, 10):
+        told = [None if one.because is None else str(one.because) for one in model.explain(data, row).labels]
+        assert found[row] == told
+    for row in range(6):
+        for label in range(len(model.label_names)):
+            expected = counterfactual(model, np.asarray(data.X)[row], label, limit=500)
+            flip = page.evaluate(FLIP.replace("3000", "500"), [row, label])
+            assert [flip[key] for key in ("was", "exact", "steps")] == [expected.was, expected.exact, expected.steps]
 
 
 def test_numbers_at_the_edge_of_what_doubles_hold(visit):

@@ -58,12 +58,14 @@ def _describe(
     """Describe data that can be read; return the record for JSON."""
     from polyrule.data.describe import describe
     from polyrule.data.results import text_table
+    from polyrule.relations import find as find_relations
 
     dataset = load_data(data, reading, unlabelled=True)
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
     description = describe(dataset, test)
+    related = find_relations(dataset) if dataset.label_names else ()
     if as_json:
-        return _record(dataset, description)
+        return {**_record(dataset, description), "relations": list(related)}
     if card is not None:
         _show_card(card)
         click.echo()
@@ -78,6 +80,11 @@ def _describe(
         ]
         click.echo()
         click.echo(text_table(["label", "present", "share"], rows))
+    if related:
+        click.echo()
+        click.echo("relations between labels that hold in all examples, to learn with as --relation:")
+        for text in related:
+            click.echo(fit(f"  {text}"))
     for finding in description.findings:
         warn(str(finding))
     return {}

@@ -318,6 +318,26 @@ def tune(stored: Any, data: str, goal: str | None, decision: str | None, optimiz
     return stored.tune_decision(examples, decision=decision or "auto", optimize=optimize or "micro-f1")
 
 
+@editing("relations")
+@click.argument("relations", metavar="RELATION|FILE...", nargs=-1)
+@click.option("--none", "without", is_flag=True, help="Take all relations away.")
+def relations(stored: Any, relations: tuple[str, ...], without: bool) -> Any:
+    r"""State relations between labels, which then hold for every prediction, in place of those that the model has.
+
+    A relation is written "a => b", "a, b: at most one" or "a, b, c: exactly one"; a file has them line by line (.txt),
+    as a tree (.json) or as paths from root to leaf (.csv).
+
+    \b
+    Examples:
+      polyrule edit relations model.json "pneumonia => lung disease" "benign, malignant: at most one"
+      polyrule edit relations model.json tree.json -o related.json
+      polyrule edit relations model.json --none
+    """
+    if without is bool(relations):
+        raise OptionError("give relations, or --none to take them away")
+    return stored.with_relations(relations)
+
+
 @editing("seal", partial(load_model, check=False))
 def seal(stored: Any) -> Any:
     r"""Accept a model file that was edited with a text editor: check everything and write a new checksum.

@@ -75,6 +75,7 @@ def evaluate(
     more = {
         **({"probabilities": _probabilities(stored, dataset)} if probabilities else {}),
         **({"models": _compared(models, loaded, dataset)} if len(models) > 1 else {}),
+        **({"hierarchical": _hierarchical(stored, dataset, predicted, zero_division)} if _implies(stored) else {}),
         **({"groups": _groups(stored, data, reading, by_group)} if by_group else {}),
     }
     if as_json:
@@ -97,6 +98,8 @@ def evaluate(
     click.echo(fit(f"simple models are fitted on {learned}; gain: over the best of them"))
     click.echo()
     click.echo(comparison.text(warning=False))
+    if "hierarchical" in more:
+        click.echo(fit(more["hierarchical"].text()))
     if per_label:
         click.echo()
         click.echo(_label_table(comparison.model))
@@ -138,6 +141,16 @@ def _tested(model: Any, *data: Any) -> Any:
     from polyrule.data import to_table
 
     return tuple(to_table(one.X, model.features, others="skip") for one in data)
+
+
+def _implies(model: Any) -> bool:
+    return any(one.kind == "implies" for one in model.relations)
+
+
+def _hierarchical(model: Any, data: Any, predicted: Any, zero_division: float) -> Any:
+    from polyrule.evaluation import score_hierarchical
+
+    return score_hierarchical(data.Y, predicted, model.relations, model.label_names, zero_division)
 
 
 def _probabilities(model: Any, data: Any) -> Any:

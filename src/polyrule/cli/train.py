@@ -60,6 +60,14 @@ if TYPE_CHECKING:
 @click.option(
     "--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this model in front."
 )
+@click.option(
+    "--relation",
+    "relations",
+    multiple=True,
+    metavar="TEXT|FILE",
+    help="A relation between labels that DATA obeys and every prediction will: 'a => b', 'a, b: at most one', "
+    "'a, b: exactly one', or a file of these; may be repeated.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
@@ -76,6 +84,7 @@ def train(
     certify: bool,
     preset: str | None,
     start: Path | None,
+    relations: tuple[str, ...],
     quiet: bool,
     learner: str,
     as_json: bool,
@@ -94,6 +103,7 @@ def train(
       polyrule train emotions:train --simplicity 2 --cv 10
       polyrule train emotions:train --learner seco --measure hamming
       polyrule train a.csv --labels churn --forbid region --monotone income=up
+      polyrule train patients.csv --labels last:4 --relation "benign, malignant: at most one"
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
@@ -130,7 +140,9 @@ def train(
     with learning_progress(quiet) as callback, warnings.catch_warnings(), config_context(**machine_settings(ctx)):
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, names)
-        interrupted = _fit(estimator, dataset, output is not None, start=_start(start, learner), callback=callback)
+        related = _relations(relations, dataset)
+        settings = {"start": _start(start, learner), "callback": callback, **related}
+        interrupted = _fit(estimator, dataset, output is not None, **settings)
     model = estimator.model_
     findings: list[str] = []
     if not isinstance(dataset, Store):
@@ -154,7 +166,9 @@ def train(
     if test is not None:
         warn_of(names_in_rules(model))
         comparison = _test(model, dataset, test)
-    validation = None if folds is None or interrupted else _cross_validate(estimator, dataset, folds, seed, quiet)
+    validation = None
+    if folds is not None and not interrupted:
+        validation = _cross_validate(estimator, dataset, folds, seed, quiet, related)
     if not quiet:
         for finding in findings:
             warn(finding)
@@ -203,6 +217,13 @@ def _start(path: Path | None, learner: str) -> Any:
     if kind is None or not isinstance(model, kind):
         raise OptionError(f"--start {path}: a list starts from a rule list, an ensemble from an ensemble")
     return model
+
+
+def _relations(texts: tuple[str, ...], data: Any) -> dict[str, Any]:
+    """Return the argument of `fit` about relations between labels."""
+    from polyrule.relations import read
+
+    return {"relations": read(texts, data.label_names)} if texts else {}
 
 
 def _fit(estimator: Any, data: Any, is_stored: bool, **arguments: Any) -> bool:
@@ -254,7 +275,9 @@ def _test(model: Any, train: Dataset, test: Dataset) -> Any:
     return compare_with_baseline(train.Y, test.Y, model.predict(test.X), model.label_names, tables=(train.X, test.X))
 
 
-def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
+def _cross_validate(
+    estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool, fit_params: dict[str, Any]
+) -> Any:
     from sklearn.base import clone
 
     from polyrule.data.results import MissingExtraError
@@ -265,10 +288,12 @@ def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet:
         for told in (DataWarning, MeasureWarning, ModelWarning):  # once, of the model on all examples, is enough
             warnings.simplefilter("ignore", told)
         try:
-            return cross_validate(plain, data, folds, seed, progress=lambda done, _: show(done))
+            return cross_validate(plain, data, folds, seed, progress=lambda done, _: show(done), fit_params=fit_params)
         except MissingExtraError as error:
             warn(f"the folds are not stratified: {error}")
-            return cross_validate(plain, data, folds, seed, stratified=False, progress=lambda done, _: show(done))
+            return cross_validate(
+                plain, data, folds, seed, stratified=False, progress=lambda done, _: show(done), fit_params=fit_params
+            )
 
 
 def _json(result: dict[str, Any], comparison: Any, validation: Any) -> dict[str, Any]:

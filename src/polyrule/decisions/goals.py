@@ -10,7 +10,7 @@ import numpy as np
 from polyrule.binning.thresholds import short_between
 from polyrule.data.labels import dense_labels
 from polyrule.decisions.cutoffs import examples_of, scores, set_cutoffs
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model.narrowing import fit_to
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -50,6 +50,11 @@ def choose_cutoffs(model: Any, data: Any, y: Any = None, *, goal: str = "f1") ->
     parts = _GOAL.fullmatch(goal.strip())
     if parts is None:
         raise OptionError(f"goal must be 'f1', 'macro-f1', 'recall>=SHARE' or 'precision>=SHARE', got {goal!r}")
+    if model.relations:
+        raise ModelError(
+            f"goal {goal!r} is about labels that are decided one by one, but this model has relations between labels; "
+            "choose cutoffs without them, then add them again: model.with_relations(None)"
+        )
     share = float(parts[2])
     chosen = {}
     for label, name in enumerate(names):

@@ -21,7 +21,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.labels import dense_labels
 from polyrule.decisions.cutoffs import cutoffs as cutoffs_of
 from polyrule.decisions.cutoffs import examples_of, scores, set_cutoffs
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import RuleList
 from polyrule.model.guarantee import Guarantee, Level, Risk, guarantees
 from polyrule.model.narrowing import fit_to
@@ -76,6 +76,11 @@ def calibrate(
     y0: recall at least 0.9 on average (from 110 examples of data)
     """
     confidence = _check_options(risk, target_level, confidence_level, per)
+    if model.relations:
+        raise ModelError(
+            "a guarantee is about labels that are decided one by one, but this model has relations between labels; "
+            "calibrate it without them: model.with_relations(None)"
+        )
     examples = examples_of(model, data, y)
     if len(examples) == 0:
         raise DataError("calibration needs examples, and there are none")

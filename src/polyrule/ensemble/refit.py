@@ -128,6 +128,8 @@ def tune_decision(
     by_label = ensemble.unit != 1 or "monotone" in ensemble.info
     tuned, cv_scores = choose(scores, decision, optimize, by_label=by_label)
     tuned = tuned if ensemble.unit == 1 else tuned.in_points(ensemble.unit)
+    if ensemble.plan is not None:
+        tuned = tuned.only_allowed(ensemble.plan)
     return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": cv_scores, "edited": True})
 
 

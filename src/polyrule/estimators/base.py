@@ -33,6 +33,7 @@ from polyrule.estimators.inputs import (
     read_packed,
     read_training_features,
     weight_note,
+    with_relations,
 )
 from polyrule.estimators.options import Allowed, check_parameters
 from polyrule.learning.messages import telling
@@ -108,6 +109,7 @@ class RuleEstimator(FittedRules):
         *,
         feature_names: Sequence[str] | None = None,
         callback: Callback | None = None,
+        relations: Any = None,
     ) -> Self:
         """Learn rules.
 
@@ -135,6 +137,9 @@ class RuleEstimator(FittedRules):
             Called with the progress after each rule; returning True ends learning. With an attribute ``within_rules =
             True`` a list also calls it about twice a second while a rule is grown. Several threads of an ensemble may
             call it.
+        relations : str, list, mapping, array or path, default=None
+            Relations between labels, which the training data obeys and every prediction will, such as ``["pneumonia =>
+            lung disease", "benign, malignant: at most one"]`` or a tree; see `polyrule.relations.read`.
 
         Returns
         -------
@@ -145,9 +150,8 @@ class RuleEstimator(FittedRules):
         self._check()
         check_parameters({"callback": callback})
         context = self._context(callback)
-        return self._fit_to(
-            self._read_training(X, y, sample_weight, label_names, labels, feature_names), start, context
-        )
+        training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
+        return self._fit_to(training if relations is None else with_relations(training, relations), start, context)
 
     def _fit_to(self, training: TrainingData, start: Any, context: FitContext) -> Self:
         raise NotImplementedError
@@ -215,6 +219,9 @@ class RuleEstimator(FittedRules):
         model, target = with_threshold_intervals(model, training.table), training.target
         if training.raw is not None:
             model = without_unused_items(model)
+        if training.relations:
+            model = model.with_relations(training.relations)
+            info = info | {"relations": [one.text(target.names) for one in training.relations]}
         model.info.update(self._provenance(training) | {"stopped": reason} | info | weight_note(training))
         fitted = {
             "features_": model.features,

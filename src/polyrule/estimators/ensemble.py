@@ -273,6 +273,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         tuned_for = {"optimize": optimize, "decision": kind}  # `verify` tunes again
         info = self.model_.info | {"cross_validation": cv_scores, "tuned": tuned_for}
         tuned = tuned.in_points(self.model_.unit) if self.points else tuned
+        tuned = tuned if self.model_.plan is None else tuned.only_allowed(self.model_.plan)
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
         self.cv_scores_ = cv_scores
         return self

@@ -24,6 +24,8 @@ from polyrule.errors import DataError, OptionError
 from polyrule.estimators.constraints import Constraints
 from polyrule.learning.separate import Training
 from polyrule.model.counting import is_weighted, note_weights
+from polyrule.relations import Plan, Relation, check_data
+from polyrule.relations import read as read_relations
 from polyrule.search.counted.counting import Counting
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values
@@ -52,6 +54,8 @@ class TrainingData(Training):
         Columns of X that are the labels.
     raw : Table or None
         Table before columns were left out, if some were; the fingerprint is that of this one.
+    relations : tuple of Relation
+        Relations between labels, which the examples obey.
     """
 
     target: Target
@@ -59,6 +63,17 @@ class TrainingData(Training):
     kept: Bools | None = None
     label_columns: tuple[str, ...] = ()
     raw: Table | None = None
+    relations: tuple[Relation, ...] = ()
+
+
+def with_relations(training: TrainingData, relations: Any) -> TrainingData:
+    """Return training data with relations between labels; raise an error if the examples break one."""
+    stated = read_relations(relations, training.label_names)
+    Plan.of(stated, training.label_names)
+    if stated and training.truth is None:
+        raise OptionError("relations cannot be checked on a store; add them after learning, with model_.with_relations")
+    check_data(stated, training.truth, training.label_names)
+    return replace(training, relations=stated)
 
 
 def weight_note(training: TrainingData) -> dict[str, Any]:

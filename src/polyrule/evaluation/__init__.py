@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from polyrule.evaluation.cross_validation import CrossValidation, cross_validate
     from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
     from polyrule.evaluation.groups import GroupComparison, by_group
+    from polyrule.evaluation.hierarchical import HierarchicalScores, score_hierarchical
     from polyrule.evaluation.importance import Importances, Stability, importances, stability
     from polyrule.evaluation.label_powerset import LabelPowersetClassifier
     from polyrule.evaluation.model_comparison import ModelComparison, compare_models
@@ -30,6 +31,7 @@ __all__ = [
     "CrossValidation",
     "EqualFrequencyDiscretiser",
     "GroupComparison",
+    "HierarchicalScores",
     "Importances",
     "LabelPowersetClassifier",
     "LearnerComparison",
@@ -49,6 +51,7 @@ __all__ = [
     "reliability",
     "resample_scores",
     "score",
+    "score_hierarchical",
     "score_probabilities",
     "simple_predictions",
     "stability",
@@ -61,6 +64,7 @@ __getattr__ = lazy_names(
         "baseline": "BaselineComparison MajorityClassifier compare_with_baseline simple_predictions",
         "cross_validation": "CrossValidation cross_validate",
         "encoding": "EqualFrequencyDiscretiser MatrixEncoder",
+        "hierarchical": "HierarchicalScores score_hierarchical",
         "importance": "Importances Stability importances stability",
         "groups": "GroupComparison by_group",
         "label_powerset": "LabelPowersetClassifier",

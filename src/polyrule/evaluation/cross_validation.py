@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,6 +83,7 @@ def cross_validate(
     seed: int = 0,
     stratified: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> CrossValidation:
     """Fit a clone of `estimator` on all but one fold and score it on that fold, for every fold.
 
@@ -99,6 +100,8 @@ def cross_validate(
         See `polyrule.data.splits.make_folds`.
     progress : callable, optional
         Called with the number of finished folds and of all folds.
+    fit_params : mapping, optional
+        Further arguments of ``fit``, such as relations between labels.
 
     Examples
     --------
@@ -116,7 +119,7 @@ def cross_validate(
     for done, (train_rows, test_rows) in enumerate(pairs, start=1):
         train, test = data[train_rows], data[test_rows]
         started = time.perf_counter()
-        model = clone(estimator).fit(train.X, train.Y)
+        model = clone(estimator).fit(train.X, train.Y, **fit_params or {})
         fitted = time.perf_counter()
         predicted = model.predict(test.X)
         predict_seconds.append(time.perf_counter() - fitted)

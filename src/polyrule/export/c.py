@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from polyrule.export.language import Language, constants, title
+from polyrule.export.language import Language, constants, relation_constants, title
 from polyrule.export.quoting import c_identifier, c_string
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 
-def _set_head(head: dict[int, int], stop: bool) -> list[str]:
+def _set_head(head: dict[int, int], margins: dict[int, float], stop: bool) -> list[str]:
     """Set the labels of a head; a stop ends the list where that was news."""
-    sets = [f"fresh |= set_label(y, {label}, {value});" for label, value in head.items()]
+    if margins:
+        sets = [f"fresh |= set_label(y, m, {k}, {value}, {margins[k]!r});" for k, value in head.items()]
+    else:
+        sets = [f"fresh |= set_label(y, {label}, {value});" for label, value in head.items()]
     return ["fresh = 0;", *sets, *(["if (fresh) return;"] if stop else [])]
 
 
@@ -60,6 +63,8 @@ def export(model: RuleList | RuleEnsemble, prefix: str = "polyrule") -> str:
 
 def _list(model: RuleList, prefix: str) -> list[str]:
     width = len(model.label_names)
+    if relation_constants(model):
+        return _related_list(model, prefix)
     parts = [
         "static int set_label(signed char *y, int label, signed char value) {",
         "  if (y[label] >= 0) return 0;",
@@ -90,6 +95,87 @@ def _list(model: RuleList, prefix: str) -> list[str]:
     return parts
 
 
+def _related_list(model: RuleList, prefix: str) -> list[str]:
+    width = max(1, len(model.label_names))
+    margins = ", ".join(map(repr, constants(model)["MARGINS"]))
+    return [
+        "static int set_label(signed char *y, double *m, int label, signed char value, double margin) {",
+        "  if (y[label] >= 0) return 0;",
+        "  y[label] = value;",
+        "  m[label] = margin;",
+        "  return 1;",
+        "}",
+        "",
+        "static void run(const double *x, signed char *y, double *m) {",
+        "  int fresh = 0;",
+        "  (void)x;",
+        "  (void)y;",
+        "  (void)m;",
+        "  (void)set_label;",
+        *_C.rules(model, "  "),
+        "  (void)fresh;",
+        "}",
+        "",
+        *_related_lines(model),
+        f"void {prefix}_predict(const double *x, unsigned char *y) {{",
+        f"  double m[{width}] = {{{margins}}};",
+        f"  signed char state[{width}];",
+        f"  for (int k = 0; k < {width}; ++k) state[k] = -1;",
+        "  run(x, state, m);",
+        "  related(m, y);",
+        "}",
+    ]
+
+
+def _flat(rows: list[list[int]]) -> tuple[str, str]:
+    """Return the items of all rows, and where each row ends, as the texts of two tables."""
+    items = ", ".join(str(item) for row in rows for item in row) or "0"
+    return items, ", ".join(map(str, accumulate(map(len, rows)))) or "0"
+
+
+def _related_lines(model: RuleList | RuleEnsemble) -> list[str]:
+    """From margins in `m` to labels; the relations between labels hold, whatever the margins are."""
+    plan, width = relation_constants(model), len(model.label_names)
+    above, above_ends = _flat(plan["ABOVE"])
+    below, below_ends = _flat(plan["BELOW"])
+    members, ends = _flat([group[0] for group in plan["GROUPS"]])
+    exactly = ", ".join(str(group[1]) for group in plan["GROUPS"]) or "0"
+    return [
+        "/* The relations between labels hold, whatever the margins are. */",
+        "static void related(const double *m, unsigned char *y) {",
+        f"  static const int above[] = {{{above}}}, above_ends[] = {{{above_ends}}};",
+        f"  static const int below[] = {{{below}}}, below_ends[] = {{{below_ends}}};",
+        f"  static const int members[] = {{{members}}}, ends[] = {{{ends}}}, exactly[] = {{{exactly}}};",
+        f"  double strength[{width}];",
+        f"  unsigned char possible[{width}], forced[{width}];",
+        f"  for (int k = 0, j = 0; k < {width}; ++k) {{",
+        "    possible[k] = 1;",
+        "    forced[k] = 0;",
+        "    strength[k] = -INFINITY;",
+        "    for (; j < below_ends[k]; ++j) if (m[below[j]] > strength[k]) strength[k] = m[below[j]];",
+        "  }",
+        f"  for (int g = 0, start = 0; g < {len(plan['GROUPS'])}; start = ends[g++]) {{",
+        "    int winner = members[start];",
+        "    double most = -INFINITY;",
+        "    for (int i = start; i < ends[g]; ++i) {",
+        "      const int k = members[i];",
+        "      const double rank = !possible[k] ? -INFINITY : forced[k] ? INFINITY : strength[k];",
+        "      if (rank > most) { most = rank; winner = k; }",
+        "    }",
+        "    for (int i = start; i < ends[g]; ++i) {",
+        "      const int k = members[i];",
+        "      if (k == winner) continue;",
+        "      for (int j = k ? below_ends[k - 1] : 0; j < below_ends[k]; ++j) possible[below[j]] = 0;",
+        "    }",
+        "    if (exactly[g])",
+        "      for (int j = winner ? above_ends[winner - 1] : 0; j < above_ends[winner]; ++j) forced[above[j]] = 1;",
+        "  }",
+        f"  for (int k = 0; k < {width}; ++k) y[k] = possible[k] && (forced[k] || strength[k] >= 0);",
+        "}",
+        "",
+    ]
+
+
 def _ensemble(model: RuleEnsemble, prefix: str) -> list[str]:
     width = len(model.label_names)
     lines = [
@@ -98,10 +184,19 @@ def _ensemble(model: RuleEnsemble, prefix: str) -> list[str]:
     ]
     lines += [f"  s[{label}] = {float(start)!r};" for label, start in enumerate(model.intercepts)]
     lines += _C.rules(model, "  ")
-    lines += ["}", "", f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]
+    related = relation_constants(model)
+    lines += ["}", "", *(_related_lines(model) if related else [])]
+    lines += [f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]
     lines.append(f"  {prefix}_scores(x, s);")
     lines.append(f"  static const double cuts[] = {{{', '.join(map(repr, constants(model)['CUTS'])) or '0'}}};")
-    if model.decision.uses_sets:
+    if related:
+        worth = ", ".join(map(repr, constants(model)["WORTH"]))
+        lines += [
+            f"  static const double worth[] = {{{worth}}};",
+            f"  for (int k = 0; k < {width}; ++k) s[k] = (s[k] - cuts[k]) * worth[k];",
+            "  related(s, y);",
+        ]
+    elif model.decision.uses_sets:
         lines += _choice_lines(model)
     else:
         lines.append(f"  for (int k = 0; k < {width}; ++k) y[k] = s[k] >= cuts[k];")

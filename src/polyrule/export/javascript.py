@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
-from polyrule.export.language import Language, columns_of, constants, helpers, title
+from polyrule.export.language import Language, columns_of, constants, helpers, relation_constants, title
 from polyrule.export.quoting import javascript_string
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.narrowing import used_features
@@ -30,9 +30,13 @@ if (typeof module !== "undefined") module.exports = polyrule;
 """
 
 
-def _set_head(head: dict[int, int], stop: bool) -> list[str]:
-    call = f"set(y, {json.dumps(list(head.items()))})"
-    return [f"if ({call}) return y;" if stop else f"{call};"]
+def _set_head(head: dict[int, int], margins: dict[int, float], stop: bool) -> list[str]:
+    if margins:
+        triples = [(label, value, margins[label]) for label, value in head.items()]
+        call, result = f"set(y, m, {json.dumps(triples)})", "m"
+    else:
+        call, result = f"set(y, {json.dumps(list(head.items()))})", "y"
+    return [f"if ({call}) return {result};" if stop else f"{call};"]
 
 
 _JAVASCRIPT = Language(
@@ -67,6 +71,42 @@ _LIST_HELPERS = """\
     return fresh;
   };
 """
+
+_MARGIN_HELPERS = """\
+  const set = (y, m, head) => {
+    let fresh = false;
+    for (const [label, value, margin] of head) {
+      if (y[label] === null) {
+        y[label] = value;
+        m[label] = margin;
+        fresh = true;
+      }
+    }
+    return fresh;
+  };
+"""
+
+_RELATED = """\
+  const related = (m) => { // the relations between labels hold, whatever the margins are
+    const strength = BELOW.map((below) => below.reduce((most, k) => (m[k] > most ? m[k] : most), -Infinity));
+    const possible = m.map(() => true);
+    const forced = m.map(() => false);
+    for (const [members, exactly] of GROUPS) {
+      const rank = members.map((k) => (possible[k] ? (forced[k] ? Infinity : strength[k]) : -Infinity));
+      const winner = members[rank.indexOf(rank.reduce((a, b) => (b > a ? b : a)))];
+      for (const k of members) if (k !== winner) for (const other of BELOW[k]) possible[other] = false;
+      if (exactly) for (const other of ABOVE[winner]) forced[other] = true;
+    }
+    return m.map((_, k) => (possible[k] && (forced[k] || strength[k] >= 0) ? 1 : 0));
+  };
+"""
+
+_RELATED_LIST = """
+  const predict = (row) => named(related(run(row)));
+  return { predict, FEATURES, LABELS };
+"""
+
+_RELATED_CUTS = "  const decide = (s) => related(s.map((value, k) => (value - CUTS[k]) * WORTH[k]));\n"
 
 _LIST = """
   const predict = (row) => {
@@ -135,6 +175,11 @@ def export(model: RuleList | RuleEnsemble) -> str:
         run, state, start = "sums", "s", repr(list(map(float, model.intercepts)))
         sums, setting, ending = "; scores(row) returns the sums behind it", _SUM_HELPERS, _SUMS
         ending = (_BEST[model.decision.kind] + _SETS if model.decision.uses_sets else _CUTS) + ending
+    related = relation_constants(model)
+    if related:
+        is_list = isinstance(model, RuleList)
+        setting = _SUM_HELPERS + (_MARGIN_HELPERS if is_list else "") + _RELATED
+        ending = _RELATED_LIST if is_list else _RELATED_CUTS + _SUMS
     lines = [
         _HEADER.format(title=title(model), sums=sums),
         _name_array("FEATURES", columns_of(model.features, used)),
@@ -143,9 +188,10 @@ def export(model: RuleList | RuleEnsemble) -> str:
         _READ + helpers(model.features, used, "javascript") + setting,
         f"  const {run} = (row) => {{",
         f"    const {state} = {start};",
+        *(["    const m = MARGINS.slice();"] if run == "run" and related else []),
         *(f"    const x{j} = {_read(model.features[j])};" for j in used),
         *_JAVASCRIPT.rules(model, "    "),
-        f"    return {state};",
+        f"    return {'m' if run == 'run' and related else state};",
         "  };",
         ending + _FOOTER,
     ]

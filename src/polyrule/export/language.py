@@ -15,6 +15,7 @@ from polyrule.conditions.predicate import AtLeast, Column, Compare, Missing, One
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.export.quoting import rule_comment
+from polyrule.model.predict import margin_table
 from polyrule.model.rule import EitherRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
@@ -53,7 +54,8 @@ class Language:
     condition: str
     end: tuple[str, ...]  # lines after the effect of a rule
     step: str  # further in
-    sets: Callable[[dict[int, int], bool], list[str]]  # the labels of a head in ``y``, and perhaps a stop
+    # the labels of a head in ``y``, with their margins in ``m`` if there are any, and perhaps a stop
+    sets: Callable[[dict[int, int], dict[int, float], bool], list[str]]
     mark: str = ""  # behind a statement
     unicode: bool = False  # whether comments are
     variable: str = "x{}"
@@ -65,7 +67,11 @@ class Language:
     def rules(self, model: RuleList | RuleEnsemble, indent: str) -> list[str]:
         """Return the lines of all rules: those of a list set labels, those of an ensemble add to the sums ``s``."""
         if isinstance(model, RuleList):
-            effects = [self.sets(head, rule.stop) for head, rule in zip(model.heads, model.rules, strict=True)]
+            margins = margin_table(model).tolist() if model.plan is not None else [()] * len(model)
+            effects = [
+                self.sets(head, {label: row[label] for label in head} if row else {}, rule.stop)
+                for head, row, rule in zip(model.heads, margins, model.rules, strict=False)
+            ]
         else:
             effects = [[f"s[{one.label}] += {float(one.weight)!r}{self.mark}" for one in rule.head] for rule in model]
         lines: list[str] = []
@@ -128,13 +134,30 @@ def title(model: RuleList | RuleEnsemble) -> str:
     return f"{what}, exported by polyrule."
 
 
+def relation_constants(model: RuleList | RuleEnsemble) -> dict[str, Any]:
+    """Return the steps by which related labels are decided; empty if no such step is needed.
+
+    Of an ensemble that chooses label sets, the sets themselves obey the relations.
+    """
+    if model.plan is None or (isinstance(model, RuleEnsemble) and model.decision.uses_sets):
+        return {}
+    plan = model.plan
+    return {
+        "ABOVE": [list(labels) for labels in plan.above],
+        "BELOW": [list(labels) for labels in plan.below],
+        "GROUPS": [[list(group.members), int(group.exactly)] for group in plan.groups],
+    }
+
+
 def constants(model: RuleList | RuleEnsemble) -> dict[str, Any]:
     """Return the numbers by which effects of rules become labels, by their names in scripts."""
+    related = relation_constants(model)
     if isinstance(model, RuleList):
-        return {"DEFAULTS": list(map(int, model.defaults))}
+        margins = {"MARGINS": margin_table(model)[-1].tolist()} if related else {}
+        return {"DEFAULTS": list(map(int, model.defaults))} | margins | related
     decision = model.decision
     cuts = {"CUTS": list(map(float, decision.every_cut(len(model.label_names))))}
     if not decision.uses_sets:
-        return cuts
+        return cuts | ({"WORTH": model.worth.tolist()} | related if related else {})
     sets = [sorted(labels) for labels in decision.label_sets]
     return cuts | {"SETS": sets, "UNIT": model.common_unit, "BONUSES": list(map(float, decision.every_bonus))}

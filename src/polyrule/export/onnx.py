@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from polyrule.export.graph import Graph
-from polyrule.export.language import title
+from polyrule.export.language import relation_constants, title
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Rule
@@ -40,7 +40,12 @@ class _ListGraph:
 
     def to_bytes(self) -> bytes:
         graph = self.graph
-        graph.output("labels", graph.add("Cast", self.present, to=7), "int64")  # 7: INT64
+        if relation_constants(self.model):
+            margins = graph.add("Sub", self.chances, graph.constant(np.array(2.0)))
+            labels = _related(graph, self.model, graph.add("Where", self.present, self.chances, margins))
+        else:
+            labels = graph.add("Cast", self.present, to=7)  # 7: INT64
+        graph.output("labels", labels, "int64")
         graph.output("probabilities", self.chances, "float64")
         return graph.to_bytes(title(self.model))
 
@@ -88,6 +93,9 @@ def _ensemble(model: RuleEnsemble) -> bytes:
 
 def _decide(graph: Graph, model: RuleEnsemble, scores: str) -> str:
     cuts = graph.constant(np.array(model.decision.every_cut(len(model.label_names)), dtype=np.float64).reshape(1, -1))
+    if relation_constants(model):
+        worth = graph.constant(model.worth.reshape(1, -1))
+        return _related(graph, model, graph.add("Mul", graph.add("Sub", scores, cuts), worth))
     if not model.decision.uses_sets:
         return graph.add("Cast", graph.add("GreaterOrEqual", scores, cuts), to=7)  # 7: INT64
     members = membership(model.decision.label_sets, len(model.label_names))
@@ -102,6 +110,36 @@ def _decide(graph: Graph, model: RuleEnsemble, scores: str) -> str:
         totals = _as_good_f1(graph, totals, members, model.common_unit)
     best = graph.add("ArgMax", totals, axis=1, keepdims=0)  # the first of equals
     return graph.add("Gather", graph.constant(members.astype(np.int64)), best, axis=0)
+
+
+def _related(graph: Graph, model: RuleList | RuleEnsemble, margins: str) -> str:
+    """Decide related labels together; the relations between labels hold, whatever the margins are."""
+    plan = relation_constants(model)
+    strength = []
+    for below in plan["BELOW"]:
+        columns = graph.add("Gather", margins, graph.constant(np.array(below)), axis=1)
+        strength.append(graph.add("ReduceMax", columns, axes=[1], keepdims=1) if len(below) > 1 else columns)
+    possible: dict[int, str] = {}
+    forced: dict[int, str] = {}
+    infinite, least = (graph.constant(np.array(value)) for value in (np.inf, -np.inf))
+    for members, exactly in plan["GROUPS"]:
+        ranks = []
+        for k in members:
+            rank = graph.add("Where", forced[k], infinite, strength[k]) if k in forced else strength[k]
+            ranks.append(graph.add("Where", possible[k], rank, least) if k in possible else rank)
+        winner = graph.add("ArgMax", graph.add("Concat", *ranks, axis=1), axis=1, keepdims=1)  # the first of equals
+        for place, member in enumerate(members):
+            won = graph.add("Equal", winner, graph.constant(np.array(place, dtype=np.int64)))
+            for label in plan["BELOW"][member]:
+                possible[label] = graph.add("And", possible[label], won) if label in possible else won
+            for label in plan["ABOVE"][member] if exactly else ():
+                forced[label] = graph.add("Or", forced[label], won) if label in forced else won
+    results = []
+    for label, column in enumerate(strength):
+        present = graph.add("GreaterOrEqual", column, graph.constant(np.array(0.0)))
+        present = graph.add("Or", present, forced[label]) if label in forced else present
+        results.append(graph.add("And", present, possible[label]) if label in possible else present)
+    return graph.add("Cast", graph.add("Concat", *results, axis=1), to=7)  # 7: INT64
 
 
 def _as_good_f1(graph: Graph, totals: str, members: Bytes, unit: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
-from polyrule.export.language import Language, columns_of, constants, helpers, title
+from polyrule.export.language import Language, columns_of, constants, helpers, relation_constants, title
 from polyrule.export.quoting import python_string
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.narrowing import used_features
@@ -21,8 +21,13 @@ to 0 or 1{sums}. All names in FEATURES must be there; others are ignored.
 '''
 
 
-def _set_head(head: dict[int, int], stop: bool) -> list[str]:
-    call = f"_set(y, {tuple(head.items())!r})"
+def _set_head(head: dict[int, int], margins: dict[int, float], stop: bool) -> list[str]:
+    if margins:
+        call = f"_set(y, m, {tuple((label, value, margins[label]) for label, value in head.items())!r})"
+    else:
+        call = f"_set(y, {tuple(head.items())!r})"
+    if stop and margins:
+        return [f"if {call}: return m"]
     return [f"if {call}: return y" if stop else call]
 
 
@@ -56,6 +61,47 @@ def _set(y, head):
             y[label] = value
             new = True
     return new
+"""
+
+_MARGIN_HELPERS = """
+
+def _set(y, m, head):
+    new = False
+    for label, value, margin in head:
+        if y[label] is None:
+            y[label], m[label] = value, margin
+            new = True
+    return new
+"""
+
+_RELATED_LIST = """
+def predict(row):
+    return dict(zip(LABELS, _related(_run(row))))
+"""
+
+_RELATED_CUTS = """
+def predict(row):
+    margins = [(s - cut) * worth for s, cut, worth in zip(_sums(row), _CUTS, _WORTH)]
+    return dict(zip(LABELS, _related(margins)))
+"""
+
+_RELATED = """
+
+def _related(m):  # the relations between labels hold, whatever the margins are
+    strength = [max(m[k] for k in below) for below in _BELOW]
+    possible, forced = [True] * len(m), [False] * len(m)
+    infinite = float("inf")
+    for members, exactly in _GROUPS:
+        rank = [(infinite if forced[k] else strength[k]) if possible[k] else -infinite for k in members]
+        winner = members[rank.index(max(rank))]
+        for k in members:
+            if k != winner:
+                for other in _BELOW[k]:
+                    possible[other] = False
+        if exactly:
+            for other in _ABOVE[winner]:
+                forced[other] = True
+    return [int(p and (f or s >= 0)) for p, f, s in zip(possible, forced, strength)]
 """
 
 _LIST = """
@@ -125,6 +171,11 @@ def export(model: RuleList | RuleEnsemble) -> str:
         run, state, start = "_sums", "s", repr(list(map(float, model.intercepts)))
         sums, setting, ending = "; scores(row) returns the sums behind it", "", _SCORES
         ending += _SETS + _BEST[model.decision.kind] if model.decision.uses_sets else _CUTS
+    related = relation_constants(model)
+    if related:
+        is_list = isinstance(model, RuleList)
+        setting = (_MARGIN_HELPERS if is_list else "") + _RELATED
+        ending = _RELATED_LIST if is_list else _SCORES + _RELATED_CUTS
     lines = [
         _HEADER.format(title=title(model), sums=sums) + ("\nimport math\n" if "math." in ending else ""),
         _name_tuple("FEATURES", columns_of(model.features, used)),
@@ -134,9 +185,10 @@ def export(model: RuleList | RuleEnsemble) -> str:
         "",
         f"def {run}(row):",
         f"    {state} = {start}",
+        *(["    m = list(_MARGINS)"] if run == "_run" and related else []),
         *(f"    x{j} = {_read(model.features[j])}" for j in used),
         *_PYTHON.rules(model, "    "),
-        f"    return {state}",
+        f"    return {'m' if run == '_run' and related else state}",
         "",
         ending,
     ]

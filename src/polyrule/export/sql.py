@@ -20,14 +20,16 @@ from polyrule.data.dates import format_date
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
-from polyrule.export.language import enough, title
+from polyrule.export.language import enough, relation_constants, title
 from polyrule.export.quoting import rule_comment, sql_name, sql_number, sql_string
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.narrowing import used_features
+from polyrule.model.predict import margin_table
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 _BOOLEAN = ("False", "True")
+_BEYOND = "1.0e300"  # larger than any margin
 
 
 def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -> str:
@@ -128,7 +130,62 @@ def _list(model: RuleList) -> tuple[list[str], list[str], str]:
     if plan.stops:
         parts.append(f"stops AS MATERIALIZED (\n{_select(['*', plan.stop_column()], source)}\n)")
         source = "stops"
+    if related := relation_constants(model):
+        margins = [plan.margin(label) for label in range(len(model.label_names))]
+        return _related(related, margins, parts, source)
     return parts, [plan.label(label) for label in range(len(model.label_names))], source
+
+
+def _related(
+    plan: dict[str, Any], margins: list[str], parts: list[str], source: str
+) -> tuple[list[str], list[str], str]:
+    """Decide related labels together, a table per step; the relations hold, whatever the margins are.
+
+    A label is possible if in each group the member won that the label implies. It is forced if it is implied by the
+    winner of an "exactly one" group.
+    """
+    numbered = [f"{margin} AS m{label}" for label, margin in enumerate(margins)]
+    parts.append(f"margins AS MATERIALIZED (\n{_select(['*', *numbered], source)}\n)")
+    strength = [f"{_largest([f'm{k}' for k in below])} AS s{label}" for label, below in enumerate(plan["BELOW"])]
+    parts.append(f"strengths AS MATERIALIZED (\n{_select(['*', *strength], 'margins')}\n)")
+    source = "strengths"
+    wins: list[list[str]] = [[] for _ in margins]  # per label, what must be for it to be possible
+    forces: list[list[str]] = [[] for _ in margins]
+    for step, (members, exactly) in enumerate(plan["GROUPS"]):
+        ranks = [f"{_rank(k, wins[k], forces[k])} AS q{step}_{k}" for k in members]
+        parts.append(f"ranks{step} AS MATERIALIZED (\n{_select(['*', *ranks], source)}\n)")
+        winner = f"{_largest([f'q{step}_{k}' for k in members], list(map(str, members)))} AS w{step}"
+        parts.append(f"winners{step} AS MATERIALIZED (\n{_select(['*', winner], f'ranks{step}')}\n)")
+        source = f"winners{step}"
+        for member in members:
+            for label in plan["BELOW"][member]:
+                wins[label].append(f"w{step} = {member}")
+            if exactly:
+                for label in plan["ABOVE"][member]:
+                    forces[label].append(f"w{step} = {member}")
+    labels = []
+    for label in range(len(margins)):
+        present = " OR ".join([*forces[label], f"s{label} >= 0"])
+        labels.append(f"CASE WHEN {' AND '.join([*wins[label], f'({present})'])} THEN 1 ELSE 0 END")
+    return parts, labels, source
+
+
+def _rank(label: int, wins: list[str], forces: list[str]) -> str:
+    """Return how strong a member of a group is: beyond all others if it is forced, below them if impossible."""
+    rank = f"s{label}"
+    if forces:
+        rank = f"CASE WHEN {' OR '.join(forces)} THEN {_BEYOND} ELSE {rank} END"
+    return f"CASE WHEN {' AND '.join(wins)} THEN {rank} ELSE -{_BEYOND} END" if wins else rank
+
+
+def _largest(columns: list[str], results: list[str] | None = None) -> str:
+    """Return the largest of some columns, or the result that belongs to it; the first of equals."""
+    results = results or columns
+    cases = [
+        f"WHEN {' AND '.join(f'{one} >= {other}' for other in columns[place + 1 :])} THEN {results[place]}"
+        for place, one in enumerate(columns[:-1])
+    ]
+    return f"CASE {' '.join(cases)} ELSE {results[-1]} END" if cases else results[-1]
 
 
 class _Plan:
@@ -153,10 +210,13 @@ class _Plan:
 
         return _tests(self.model.rules[number].body, _Expression(self.model.features, label))
 
-    def _first_writer(self, label: int, writers: list[int], otherwise: str, limit: str = "") -> str:
+    def _first_writer(
+        self, label: int, writers: list[int], otherwise: str, limit: str = "", values: dict[int, str] | None = None
+    ) -> str:
         if not writers:
             return otherwise
-        cases = " ".join(f"WHEN r{w + 1} = 1{limit.format(rule=w + 1)} THEN {self.heads[w][label]}" for w in writers)
+        shown = {w: str(self.heads[w][label]) for w in writers} if values is None else values
+        cases = " ".join(f"WHEN r{w + 1} = 1{limit.format(rule=w + 1)} THEN {shown[w]}" for w in writers)
         return f"CASE {cases} ELSE {otherwise} END"
 
     def stop_column(self) -> str:
@@ -170,6 +230,12 @@ class _Plan:
             else:
                 cases.append(f"WHEN r{stop + 1} = 1 THEN {stop + 1}")
         return f"CASE {' '.join(cases)} ELSE {len(self.model.rules) + 1} END AS stopped"
+
+    def margin(self, label: int) -> str:
+        limit = " AND stopped >= {rule}" if self.stops else ""
+        table = margin_table(self.model)
+        values = {rule: sql_number(float(table[rule, label])) for rule in self.writers[label]}
+        return self._first_writer(label, self.writers[label], sql_number(float(table[-1, label])), limit, values)
 
     def label(self, label: int) -> str:
         limit = " AND stopped >= {rule}" if self.stops else ""
@@ -186,6 +252,12 @@ def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str
     tests = [_tests(rule.body, _Expression(model.features)) for rule in model.rules]
     fired = ["*", *(_rule_column(model, index, mine) for index, mine in enumerate(tests))]
     parts, source = [f"fired AS (\n{_select(fired, 'input')}\n)"], "fired"
+    if related := relation_constants(model):
+        margins = [
+            f"(({_sum(model, label)}) - {sql_number(decision.cuts[label])}) * {sql_number(float(model.worth[label]))}"
+            for label in range(len(model.label_names))
+        ]
+        return _related(related, margins, parts, source)
     if decision.uses_sets:
         parts += _set_parts(model, keys)
         source = "chosen JOIN summed ON summed.example = chosen.example"

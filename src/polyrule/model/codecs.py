@@ -12,6 +12,7 @@ from polyrule.model.files import Node, plain_json
 from polyrule.model.rule import Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+from polyrule.relations.relation import Relation, RelationKind
 
 
 def plain_number(number: float) -> float:
@@ -76,6 +77,27 @@ def _read_unit(node: Node, names: Vocabulary) -> float | tuple[float, ...]:
     return tuple(float(one.number(0)) for one in node) if isinstance(node.value, list) else float(node.number(0))
 
 
+def _write_relation(relation: Relation, names: Vocabulary) -> dict[str, Any]:
+    labels = [LABEL.write(label, names) for label in relation.labels]
+    return {"if": labels[0], "then": labels[1]} if relation.kind == "implies" else {_GROUPS[relation.kind]: labels}
+
+
+def _read_relation(node: Node, names: Vocabulary) -> Relation:
+    found = node.mapping()
+    if "if" in found or "then" in found:
+        members = node.fields(("if", "then"), ())
+        return Relation("implies", (LABEL.read(members["if"], names), LABEL.read(members["then"], names)))
+    members = node.fields((), tuple(_GROUPS.values()))
+    if len(members := {key: one for key, one in members.items() if key in found}) != 1:
+        node.fail("must have 'if' and 'then', or 'at_most_one', or 'exactly_one'")
+    kind = next(kind for kind, key in _GROUPS.items() if key in members)
+    labels = tuple(LABEL.read(item, names) for item in members[_GROUPS[kind]])
+    if len(set(labels)) != len(labels) or len(labels) < 2:
+        node.fail("must name at least two labels and none twice")
+    return Relation(kind, labels)
+
+
+_GROUPS: dict[RelationKind, str] = {"at-most-one": "at_most_one", "exactly-one": "exactly_one"}
 FLAG = Form(lambda value, _: bool(value), lambda node, _: node.flag())
 BIT = Form(lambda value, _: int(value), lambda node, _: node.whole(0, 1))
 NUMBER = Form(lambda value, _: float(value), lambda node, _: float(node.number()))
@@ -88,6 +110,7 @@ ORIGIN = Form(lambda value, _: value, lambda node, _: node.choice("learned", "ed
 PROOF = Form(lambda value, _: plain_json(value, "certificate"), lambda node, _: node.mapping())
 KIND = Form(lambda value, _: value, lambda node, _: node.choice(*KINDS))
 UNIT = Form(lambda unit, _: list(unit) if isinstance(unit, tuple) else float(unit), _read_unit)  # or one per label
+RELATION = Form(lambda value, names: _write_relation(value, names), lambda node, names: _read_relation(node, names))
 BODY = Form(lambda body, names: [condition.to_json(names) for condition in body], read_body)
 
 _REQUIRED: Any = object()
@@ -173,6 +196,7 @@ MODELS = {
         Member("defaults", per_label(BIT)),
         Member("default_counts", per_label(COUNTS)),
         Member("default_chances", per_label(CHANCE), (), always=False),
+        Member("relations", each(RELATION), (), always=False),
         Member("rules", each(RULE)),
     ),
     "rule-ensemble": Record(
@@ -180,6 +204,7 @@ MODELS = {
         Member("unit", UNIT),
         Member("intercepts", each(NUMBER)),
         Member("decision", DECISION),
+        Member("relations", each(RELATION), (), always=False),
         Member("rules", each(WEIGHTED_RULE)),
     ),
 }

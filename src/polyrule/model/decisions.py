@@ -8,7 +8,7 @@ labels one by one would make them, is what brings label dependencies in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from polyrule.errors import ModelError
+from polyrule.relations import Plan
 from polyrule.utils.arrays import Bytes, Floats, Ints, Matrix
 
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
@@ -91,6 +92,20 @@ class Decision:
                 np.argmax(totals, axis=1) if self.kind == "subset" else sets.best_f1(totals, float(np.asarray(unit)))
             )
         return np.asarray(sets.members[chosen])
+
+    def only_allowed(self, plan: Plan) -> Decision:
+        """Return the decision among label sets that break no relation; the same if it does not choose label sets."""
+        if not self.uses_sets:
+            return self
+        width = len(plan.above)
+        members = membership(self.label_sets, width)
+        kept = np.flatnonzero((plan.decide(np.where(members == 1, 1.0, -1.0)) == members).all(axis=1)).tolist()
+        if not kept:
+            raise ModelError("the model chooses among label sets, and each of them breaks a relation")
+        if len(kept) == len(members):
+            return self
+        sets = tuple(self.label_sets[k] for k in kept)
+        return replace(self, label_sets=sets, bonuses=tuple(self.bonuses[k] for k in kept) if self.bonuses else ())
 
     def check_unit(self, unit: float | Sequence[float]) -> None:
         """Refuse label sets where a point is worth more for one label than for another."""

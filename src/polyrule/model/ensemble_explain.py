@@ -16,6 +16,7 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model.narrowing import one_example
 from polyrule.model.printing import Formatter, format_weight
+from polyrule.relations import Because
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble
@@ -46,7 +47,8 @@ class Contribution:
 class LabelSum:
     """How one label's score came about.
 
-    `cut` is what the score is held against; None for a decision that has no cuts.
+    `cut` is what the score is held against; None for a decision that has no cuts. `because` is the cause of a value
+    that relations between labels changed.
     """
 
     label: str
@@ -56,6 +58,7 @@ class LabelSum:
     contributions: tuple[Contribution, ...]
     score: float
     cut: float | None
+    because: Because | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +83,10 @@ class EnsembleExplanation:
         """Return plain JSON values; rules are counted from 1, as they are printed."""
         return {
             "labels": [
-                vars(item) | {"contributions": [part.to_dict() for part in item.contributions]} for item in self.labels
+                {name: value for name, value in vars(item).items() if name != "because"}
+                | {"contributions": [part.to_dict() for part in item.contributions]}
+                | ({} if item.because is None else {"because": str(item.because)})
+                for item in self.labels
             ],
             "fired": [rule + 1 for rule in self.fired],
             "decision": self.decision,
@@ -111,6 +117,7 @@ class EnsembleExplanation:
                 "; ".join(
                     [f"start {format_weight(item.start)}"]
                     + [f"{format_weight(part.weight)} {part}" for part in item.contributions]
+                    + ([] if item.because is None else [str(item.because)])
                 ),
             ]
             for item in self.labels
@@ -128,6 +135,8 @@ class EnsembleExplanation:
                 f"{format_name(item.label):<{min(width, 30)}}  {state}  {100 * item.probability:3.0f} %   "
                 f"sum {format_weight(item.score)}{needed}: start {format_weight(item.start)}"
             )
+            if item.because is not None:
+                lines.append(f"      {state.strip()} {item.because}")
             parts = sorted(item.contributions, key=lambda part: -abs(part.weight))
             lines += [f"      {format_weight(part.weight)}  {part}" for part in parts]
         if self.decision == "subset":
@@ -170,7 +179,10 @@ def explain(
     table = Table(values[None, :], ensemble.features)
     fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
     scores = ensemble.scores(table)
-    labels = ensemble.decision.labels(scores, ensemble.unit)[0]
+    labels = ensemble.decide(scores)[0]
+    causes: dict[int, Because] = {}
+    if ensemble.plan is not None and not ensemble.decision.uses_sets:
+        causes = ensemble.plan.reasons(ensemble.margins(scores)[0], ensemble.label_names)
     chances = expit(ensemble.worth * scores[0])
     shown = ensemble if digits is None else with_threshold_intervals(ensemble, table, also=True)
     words = Formatter(ensemble, digits)
@@ -194,6 +206,7 @@ def explain(
                 tuple(parts[label]),
                 float(scores[0, label]),
                 cut,
+                causes.get(label),
             )
         )
     return EnsembleExplanation(tuple(sums), tuple(fired), ensemble.decision.kind)

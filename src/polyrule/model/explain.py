@@ -16,10 +16,11 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
 from polyrule.model.narrowing import one_example
-from polyrule.model.predict import Course, follow
+from polyrule.model.predict import Trace, final_labels, follow, trace_margins
 from polyrule.model.printing import format_right
 from polyrule.model.rule import Literal
 from polyrule.model.staleness import OUTDATED_DEFAULTS
+from polyrule.relations import Because
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class LabelReason:
     `rule` counts from 0. `tp` and `fp` are the training counts behind the decision: those of the literal, or for a
     label that nobody set, the training weight with which it was unset and equal to the default or not. `alone` are the
     counts of the literal for all examples that the rule covers, if they are known. `outdated` counts are those before
-    an edit.
+    an edit. `because` is the cause of a value that relations between labels changed; the other entries are then about
+    the label without relations.
     """
 
     label: str
@@ -47,6 +49,7 @@ class LabelReason:
     checks: tuple[Check, ...]
     alone: tuple[float, float] | None = None
     outdated: bool = False
+    because: Because | None = None
 
     @property
     def words(self) -> tuple[str, str, str, str]:
@@ -54,6 +57,16 @@ class LabelReason:
         right = ("before the edit " if self.outdated else "") + format_right(self.tp, self.fp)
         setter = "no rule" if self.rule is None else f"rule {self.rule + 1}"
         return format_name(self.label), "present" if self.value else "absent", setter, right
+
+    @property
+    def evidence(self) -> str:
+        """How often the rule was right in training; before it, the cause if relations changed the value."""
+        right = f"{self.words[3]} right in training{self.alone_words}"
+        return f"({right})" if self.because is None else f"{self.because}, otherwise {self._alone_value} ({right})"
+
+    @property
+    def _alone_value(self) -> str:
+        return "absent" if self.value else "present"
 
     @property
     def alone_words(self) -> str:
@@ -128,6 +141,7 @@ class Explanation:
                     "alone": None if reason.alone is None else list(reason.alone),
                     **({"stale": True} if reason.outdated else {}),
                     "conditions": [check.to_dict() for check in reason.checks],
+                    **({} if reason.because is None else {"because": str(reason.because)}),
                 }
                 for reason in self.labels
             ],
@@ -157,6 +171,7 @@ class Explanation:
         rows = []
         for reason in self.labels:
             why = ", ".join(map(str, reason.checks)) or ("always" if reason.rule is not None else "the default")
+            why = why if reason.because is None else f"{reason.because}; otherwise {reason._alone_value}: {why}"
             rows.append([*reason.words[:3], why, reason.words[3] + reason.alone_words])
         columns = ["label", "predicted", "set by", "because", "right in training"]
         return html_table(columns, rows, below=self._near_lines())
@@ -166,9 +181,9 @@ class Explanation:
         width = min(30, max((len(name) for name, *_ in told), default=0))
         column = max((len(setter) for _, _, setter, _ in told), default=0)
         lines = [
-            f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training{reason.alone_words})"
+            f"{name:<{width}}  {value:<7}  {setter:<{column}}  {reason.evidence}"
             for reason in self.labels
-            for name, value, setter, evidence in [reason.words]
+            for name, value, setter, _ in [reason.words]
         ]
         return "\n".join([*lines, *self._deciding_lines(), *self._other_lines(), *self._near_lines()])
 
@@ -238,21 +253,24 @@ def explain(
     if digits is not None:
         rule_list = with_threshold_intervals(rule_list, Table(values[None, :], rule_list.features), also=True)
     tests, words = _Tests(rule_list, values), printing.Formatter(rule_list, digits)
-    course = follow(rule_list, tests.hold, range(len(rule_list)))
+    trace = follow(rule_list, tests.hold, range(len(rule_list)))
     grounds = {
-        rule: checks(words, rule_list[rule].body, values, course.before(rule)) for rule in set(course.setter.values())
+        rule: checks(words, rule_list[rule].body, values, trace.before(rule)) for rule in set(trace.setter.values())
     }
-    reasons = tuple(_reason(rule_list, label, course, grounds) for label in range(len(rule_list.label_names)))
+    causes = {} if rule_list.plan is None else _causes(rule_list, trace)
+    reasons = tuple(
+        _reason(rule_list, label, trace, grounds, causes.get(label)) for label in range(len(rule_list.label_names))
+    )
     misses = []
-    for index, known in tests.nearly(course, near):
-        would = _would_set(rule_list, tests.end_state(index, known), reasons)
+    for index, known in tests.nearly(trace, near):
+        would = _would_set(rule_list, tests.end_labels(index, trace), reasons)
         if would:  # a rule that changes nothing is no news
             tried = checks(words, rule_list[index].body, values, known)
             missing = tuple(check for check in tried if not check.holds)
             text = words.rule(rule_list[index], counts=False)
             misses.append(NearMiss(index, text, would, missing))
     misses.sort(key=lambda miss: len(miss.missing))
-    return Explanation(reasons, tuple(course.fired), course.stopped, tuple(misses), rule_list, digits)
+    return Explanation(reasons, tuple(trace.fired), trace.stopped, tuple(misses), rule_list, digits)
 
 
 class _Tests:
@@ -275,41 +293,57 @@ class _Tests:
         """Whether all of them do."""
         return not self.failing(number, state)
 
-    def nearly(self, course: Course, near: int) -> Iterator[tuple[int, dict[int, int]]]:
+    def nearly(self, trace: Trace, near: int) -> Iterator[tuple[int, dict[int, int]]]:
         """Yield rules that were tried, failed by few conditions and had something to set, and what was set before."""
-        for number in range(len(self._rules) if course.stopped is None else course.stopped):
-            idle = all(course.setter.get(label, number) < number for label in self._rules.heads[number])
+        for number in range(len(self._rules) if trace.stopped is None else trace.stopped):
+            idle = all(trace.setter.get(label, number) < number for label in self._rules.heads[number])
             if self._failing[number] <= near and not idle:
-                known = course.before(number)
+                known = trace.before(number)
                 if 0 < self.failing(number, known) <= near:
                     yield number, known
 
-    def end_state(self, forced: int, known: dict[int, int]) -> dict[int, int]:
-        """Labels that would be set if the rule `forced` fired, given those set before it."""
+    def end_labels(self, forced: int, trace: Trace) -> dict[int, int]:
+        """Value of each label if the rule `forced` fired, given those set before it."""
         rules = [forced, *self._possible[bisect_right(self._possible, forced) :]]
-        return follow(self._rules, lambda rule, state: rule == forced or self.hold(rule, state), rules, known).state
+        known = trace.before(forced)
+        after = follow(self._rules, lambda rule, state: rule == forced or self.hold(rule, state), rules, known)
+        after.setter.update((label, trace.setter[label]) for label in known)
+        return final_labels(self._rules, after)
 
 
-def _would_set(rule_list: RuleList, end: dict[int, int], reasons: Sequence[LabelReason]) -> tuple[str, ...]:
+def _causes(rule_list: RuleList, trace: Trace) -> dict[int, Because]:
+    """Return the cause of each label that relations changed."""
+    assert rule_list.plan is not None
+    return rule_list.plan.reasons(trace_margins(rule_list, trace), rule_list.label_names)
+
+
+def _would_set(rule_list: RuleList, after: dict[int, int], reasons: Sequence[LabelReason]) -> tuple[str, ...]:
     """Labels that would have another value in the end."""
-    after = dict(enumerate(rule_list.defaults)) | end
     changed = [label for label, reason in enumerate(reasons) if after[label] != reason.value]
     return tuple(printing.format_literal(Literal(label, after[label]), rule_list.label_names) for label in changed)
 
 
-def _reason(rule_list: RuleList, label: int, course: Course, grounds: Mapping[int, tuple[Check, ...]]) -> LabelReason:
+def _reason(
+    rule_list: RuleList,
+    label: int,
+    trace: Trace,
+    grounds: Mapping[int, tuple[Check, ...]],
+    because: Because | None,
+) -> LabelReason:
     name = rule_list.label_names[label]
-    if label not in course.setter:
+    alone_value = trace.state.get(label, rule_list.defaults[label])
+    value = alone_value if because is None else 1 - alone_value
+    if label not in trace.setter:
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
-        outdated = rule_list.info.get(OUTDATED_DEFAULTS) is True
-        return LabelReason(name, default, None, float(rule_list.chances[-1, label]), right, wrong, (), None, outdated)
-    setter = course.setter[label]
+        outdated, chance = rule_list.info.get(OUTDATED_DEFAULTS) is True, float(rule_list.chances[-1, label])
+        return LabelReason(name, value, None, chance, right, wrong, (), None, outdated, because)
+    setter = trace.setter[label]
     rule = rule_list.rules[setter]
     literal = next((literal for literal in rule.head if literal.label == label), None)
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
     chance = float(rule_list.chances[setter, label])
     alone = literal.alone if literal else rule.alone
-    return LabelReason(name, course.state[label], setter, chance, tp, fp, grounds[setter], alone, rule.stale)
+    return LabelReason(name, value, setter, chance, tp, fp, grounds[setter], alone, rule.stale, because)

@@ -147,13 +147,15 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     except ModelError as error:
         raise error if str(error).startswith(source) else ModelError(f"{source}: {error}") from error
     if version < _version_for(model):
-        raise ModelError(f"{source}: a rule has a group of alternatives, which takes version 2 of the model format")
+        raise ModelError(
+            f"{source}: it has a group of alternatives or relations, which takes version 2 of the model format"
+        )
     return model
 
 
 def _version_for(model: Any) -> int:
     """The oldest version that can say what a model says, so that older releases read what they can."""
-    return 2 if any(group_of(rule.body) for rule in model.rules) else 1
+    return 2 if model.relations or any(group_of(rule.body) for rule in model.rules) else 1
 
 
 def kind_of(model: Any) -> str:

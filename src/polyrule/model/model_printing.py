@@ -40,8 +40,20 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
         lines.append(start + text)
     first = [f"({text})" for text in [model.shortfall()] if text]
     weighted = weight_lines(model) if counts else []
-    notes = [*model._notes(digits), *guarantee_lines(model), *weighted, *rounding_lines(model, digits)]
+    notes = [
+        *model._notes(digits),
+        *relation_lines(model),
+        *guarantee_lines(model),
+        *weighted,
+        *rounding_lines(model, digits),
+    ]
     return "\n".join([*first, *lines, *notes])
+
+
+def relation_lines(model: Any) -> list[str]:
+    """Return a printed line about the relations between labels; none without relations."""
+    stated = model.stated_relations
+    return [f"(always: {'; '.join(one.text(model.label_names) for one in stated)})"] if stated else []
 
 
 def html_model(model: Any, limit: int = 100) -> str:
@@ -53,7 +65,7 @@ def html_model(model: Any, limit: int = 100) -> str:
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
     above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]
-    below = [*more, *model._notes(), *guarantee_lines(model), *weight_lines(model)]
+    below = [*more, *model._notes(), *relation_lines(model), *guarantee_lines(model), *weight_lines(model)]
     return html_table(("", "head", "body", *model._fact_names), rows, above, below)
 
 

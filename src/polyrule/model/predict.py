@@ -81,7 +81,7 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
 
 
 @dataclass(frozen=True)
-class Course:
+class Trace:
     """How a list went over one example: value and setter of every label that was set, who fired, and who stopped."""
 
     state: dict[int, int]
@@ -99,7 +99,7 @@ def follow(
     holds: Callable[[int, dict[int, int]], bool],
     rules: Iterable[int],
     known: Mapping[int, int] | None = None,
-) -> Course:
+) -> Trace:
     """Run some rules of a list on one example, until a stop takes effect.
 
     `holds` says of a rule, and of the labels set so far, whether its body holds; `known` labels were set before.
@@ -109,7 +109,7 @@ def follow(
     >>> from polyrule.model import RuleList
     >>> model = RuleList((), (), ("a", "b")).insert(0, "a <- true").insert(1, "¬a, b <- a [stop]").insert(2, "b <- a")
     >>> follow(model, lambda rule, state: rule != 2, range(3))
-    Course(state={0: 1, 1: 1}, setter={0: 0, 1: 1}, fired=[0, 1], stopped=1)
+    Trace(state={0: 1, 1: 1}, setter={0: 0, 1: 1}, fired=[0, 1], stopped=1)
     """
     heads, width = rule_list.heads, len(rule_list.label_names)
     state, fired = dict(known or {}), []
@@ -123,8 +123,8 @@ def follow(
         state |= new
         setter |= dict.fromkeys(new, number)
         if new and rule_list.rules[number].stop:
-            return Course(state, setter, fired, number)
-    return Course(state, setter, fired, None)
+            return Trace(state, setter, fired, number)
+    return Trace(state, setter, fired, None)
 
 
 def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
@@ -232,6 +232,54 @@ def predict_proba(rule_list: RuleList, table: Table) -> Floats:
     """
     setter = predict(rule_list, table).setter
     return np.asarray(rule_list.chances[setter, np.arange(setter.shape[1])])
+
+
+def margins(rule_list: RuleList, setter: Ints32) -> Floats:
+    """Return the margin of each label by who set it: its probability, less 2 if it is set to absent.
+
+    See `polyrule.relations.Plan`.
+    """
+    return np.asarray(margin_table(rule_list)[setter, np.arange(setter.shape[1])])
+
+
+def margin_table(rule_list: RuleList) -> Floats:
+    """Return the margin of each label by who sets it: a row per rule, the last for nobody.
+
+    >>> from polyrule.model import Literal, Rule, RuleList
+    >>> rule = Rule((Literal(0, 1, 8, 0),))
+    >>> margin_table(RuleList((rule,), (), ("red",), default_counts=((0, 3),))).round(2).tolist()
+    [[0.9], [-1.8]]
+    """
+    present = np.zeros(rule_list.chances.shape, dtype=bool)
+    for row, head in zip(present, rule_list.heads, strict=False):
+        row[[label for label, value in head.items() if value]] = True
+    present[-1] = rule_list.defaults
+    return np.asarray(np.where(present, rule_list.chances, rule_list.chances - 2.0))
+
+
+def trace_margins(rule_list: RuleList, trace: Trace) -> Floats:
+    """Return the margins of one example.
+
+    >>> from polyrule.model import Literal, Rule, RuleList
+    >>> model = RuleList((Rule((Literal(0, 1, 8, 0),)),), (), ("red",))
+    >>> trace_margins(model, follow(model, lambda rule, state: True, range(1))).tolist()
+    [0.9]
+    """
+    setter = [trace.setter.get(label, -1) for label in range(len(rule_list.label_names))]
+    return margins(rule_list, np.array([setter], dtype=np.int32))[0]  # type: ignore[no-any-return]
+
+
+def final_labels(rule_list: RuleList, trace: Trace) -> dict[int, int]:
+    """Return the value of each label of one example, as relations leave it.
+
+    >>> from polyrule.model import RuleList
+    >>> model = RuleList((), (), ("a", "b")).insert(0, "a <- true").with_relations("a => b")
+    >>> final_labels(model, follow(model, lambda rule, state: True, range(1)))
+    {0: 1, 1: 1}
+    """
+    if rule_list.plan is None:
+        return dict(enumerate(rule_list.defaults)) | trace.state
+    return dict(enumerate(rule_list.plan.decide(trace_margins(rule_list, trace)[None, :])[0].tolist()))
 
 
 def chance_table(rule_list: RuleList) -> Floats:

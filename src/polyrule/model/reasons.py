@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyrule.model.decisions import membership
-from polyrule.model.predict import follow
+from polyrule.model.predict import final_labels, follow
 from polyrule.model.region_grid import Domain, RegionGrid, Trial, split
 from polyrule.utils.arrays import Floats
 
@@ -28,11 +28,12 @@ class ListSearch:
         self.rule_list, self.target = rule_list, target
         self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
         self.bodies = [grid.of_body(rule.body) for rule in rule_list.rules]
+        self.needed = (target,) if rule_list.plan is None else rule_list.plan.component(target)
 
     def outcome(self, trial: Trial) -> int:
         """Return the label's value for one example."""
-        self.course = follow(self.rule_list, partial(self._holds, trial), range(len(self.bodies)))
-        return self.course.state.get(self.target, self.rule_list.defaults[self.target])
+        self.trace = follow(self.rule_list, partial(self._holds, trial), range(len(self.bodies)))
+        return final_labels(self.rule_list, self.trace)[self.target]
 
     def _holds(self, trial: Trial, number: int, state: dict[int, int]) -> bool:
         return self.bodies[number].holds(trial) and all(
@@ -41,11 +42,11 @@ class ListSearch:
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
         """Divide a node whose trial, the last one that was judged, has the old outcome."""
-        return split(domain, _Cause(self, trial, domain).of_label(self.target).items())[0]
+        return split(domain, _Cause(self, trial, domain).of_labels(self.needed).items())[0]
 
 
 class _Cause:
-    """A conjunction of regions that forces a trial's course: every example of `domain` in them has the same.
+    """A conjunction of regions that forces a trial's trace: every example of `domain` in them has the same.
 
     Facts to be explained are put on a list, each a method and its arguments: "label j has this value just before rule
     t", "rule q fired", "rule q did not fire", "rule q was reached". They are explained by other facts or by the region
@@ -53,16 +54,17 @@ class _Cause:
     """
 
     def __init__(self, search: ListSearch, trial: Trial, domain: Domain) -> None:
-        self.search, self.run, self.trial, self.domain = search, search.course, trial, domain
+        self.search, self.run, self.trial, self.domain = search, search.trace, trial, domain
         self.fired = set(self.run.fired)
         self.heads, self.writers = search.rule_list.heads, search.rule_list.writers
         self.regions: Domain = {}
         self.done: set[tuple[Any, ...]] = set()
         self.todo: list[tuple[Any, ...]] = []
 
-    def of_label(self, label: int) -> Domain:
-        """Return the features that force a label's final value, each with some regions."""
-        self._add(self._why_label, label, len(self.heads))
+    def of_labels(self, labels: tuple[int, ...]) -> Domain:
+        """Return the features that force by whom labels are set, each with some regions."""
+        for label in labels:
+            self._add(self._why_label, label, len(self.heads))
         while self.todo:
             explain, *about = self.todo.pop()
             explain(*about)
@@ -183,7 +185,8 @@ class SumSearch:
                 self.weights[number, entry.label] = entry.weight
         self.start = np.array(model.intercepts)
         by_cut = not model.decision.uses_sets
-        self.relevant = [k for k in range(len(model.rules)) if not by_cut or self.weights[k, target] != 0]
+        self.needed = [target] if model.plan is None else list(model.plan.component(target))
+        self.relevant = [k for k in range(len(model.rules)) if not by_cut or self.weights[k, self.needed].any()]
 
     def outcome(self, trial: Trial) -> int:
         """Return 1 if the label is predicted; weights are added in the order in which the model adds them."""
@@ -191,7 +194,7 @@ class SumSearch:
         for number in range(len(self.bodies)):
             if self.bodies[number].holds(trial):
                 scores = scores + self.weights[number]
-        return int(self.model.decision.labels(scores[None, :], self.model.unit)[0, self.target])
+        return int(self.model.decide(scores[None, :])[0, self.target])
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
         """Return parts of a node that may contain a counterfactual; none if the outcome is certain."""
@@ -215,6 +218,8 @@ class SumSearch:
         open_weights = self.weights[undecided]
         if decision.kind == "expected-f1":  # no additive bound: every rule is decided in turn
             return np.asarray(np.abs(open_weights).sum(axis=1))
+        if len(self.needed) > 1 and not decision.uses_sets:  # nor has a decision for several labels together
+            return np.asarray(np.abs(open_weights[:, self.needed]).sum(axis=1))
         if not decision.uses_sets:
             sign = 1.0 if before == 0 else -1.0
             helps = sign * open_weights[:, self.target]

@@ -27,6 +27,8 @@ from polyrule.model.printing import format_coverage
 from polyrule.model.reasons import SumSearch
 from polyrule.model.rule import Entry, WeightedRule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
+from polyrule.relations import Plan, Relation
+from polyrule.relations import read as read_relations
 from polyrule.utils import late
 from polyrule.utils.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.utils.compute import native
@@ -53,6 +55,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         label is decided by itself.
     info : dict
         How the ensemble was made; plain JSON values only.
+    relations : tuple of Relation
+        Relations between labels, which hold for every prediction; see `with_relations`.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     decision: Decision
     unit: float | tuple[float, ...] = 1.0
     info: dict[str, Any] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
 
     def __post_init__(self) -> None:
         width = len(self.label_names)
@@ -103,6 +108,9 @@ class RuleEnsemble(RuleModel[WeightedRule]):
             raise ModelError(f"unit: {len(units)} entries for {width} labels")
         self.decision.check_unit(self.unit)
         check_rules(self, self._is_known, "no label of this model, or no finite weight")
+        self._check_relations()
+        if self.plan is not None and self.decision.only_allowed(self.plan) != self.decision:
+            raise ModelError("decision: a label set breaks a relation of the model")
 
     @cached_property
     def worth(self) -> Floats:
@@ -187,7 +195,26 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     def labels_of(self, table: Table) -> Bytes:
         """Predict labels for a table of the ensemble's own features."""
-        return self.decision.labels(self.scores(table), self.unit)
+        return self.decide(self.scores(table))
+
+    def decide(self, scores: Matrix) -> Bytes:
+        """Return the labels of every row of scores; relations hold."""
+        if self.plan is None or self.decision.uses_sets:
+            return self.decision.labels(scores, self.unit)
+        return self.plan.decide(self.margins(scores))
+
+    def margins(self, scores: Matrix) -> Floats:
+        """Return by how much each score exceeds its cutoff, in log-odds."""
+        return np.asarray((scores - np.array(self.decision.every_cut(len(self.label_names)))) * self.worth)
+
+    def with_relations(self, relations: Any) -> Self:
+        """Return the ensemble with these relations between labels; label sets that break one are left out.
+
+        See `RuleModel.with_relations`.
+        """
+        stated = read_relations(relations, self.label_names)
+        decision = self.decision.only_allowed(Plan.of(stated, self.label_names))
+        return super(RuleEnsemble, replace(self, relations=(), decision=decision)).with_relations(stated)
 
     def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the ensemble's own features."""

@@ -30,6 +30,7 @@ from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.model.staleness import OUTDATED_DEFAULTS, has_outdated_defaults, mark_stale
+from polyrule.relations import Relation
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -57,6 +58,8 @@ class RuleList(RuleModel[Rule]):
         Full predictions: a rule that fires sets every label not yet set, those outside its head to absent.
     info : dict
         How the list was made: options, data fingerprint, version. Plain JSON values only.
+    relations : tuple of Relation
+        Relations between labels, which hold for every prediction; see `with_relations`.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class RuleList(RuleModel[Rule]):
     full: bool = False
     info: dict[str, Any] = field(default_factory=dict)
     default_chances: tuple[float, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
     def __post_init__(self) -> None:
         width = len(self.label_names)
@@ -95,6 +99,7 @@ class RuleList(RuleModel[Rule]):
         if any(default not in (0, 1) for default in self.defaults):
             raise ModelError(f"defaults must be 0 or 1, got {self.defaults}")
         check_rules(self, self._is_known, "no label of this model", labels=width)
+        self._check_relations()
 
     @cached_property
     def flat(self) -> prediction.FlatRules:
@@ -272,7 +277,8 @@ class RuleList(RuleModel[Rule]):
 
     def labels_of(self, table: Table) -> Bytes:
         """Predict labels for a table of the list's own features."""
-        return prediction.predict(self, table).labels
+        result = prediction.predict(self, table)
+        return result.labels if self.plan is None else self.plan.decide(prediction.margins(self, result.setter))
 
     def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the list's own features; see `polyrule.model.predict.predict_proba`."""

@@ -29,6 +29,8 @@ from polyrule.model.counterfactual import Counterfactual, Search, counterfactual
 from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.narrowing import fit_to, narrow, used_features
 from polyrule.model.parsing import as_member
+from polyrule.relations import Plan, Relation
+from polyrule.relations import read as read_relations
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
 
@@ -51,6 +53,16 @@ class RuleModel(Generic[AnyRule]):
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
     label_names: tuple[str, ...]
+
+    @property
+    def stated_relations(self) -> tuple[Relation, ...]:
+        """Relations between labels that hold for every prediction."""
+        return getattr(self, "relations", ())
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """How related labels are decided together; None without relations."""
+        return Plan.of(self.stated_relations, self.label_names) if self.stated_relations else None
 
     @cached_property
     def narrowed(self) -> Any:
@@ -100,6 +112,35 @@ class RuleModel(Generic[AnyRule]):
     def _notes(self, digits: int | None = None) -> list[str]:
         """Say what decides besides the rules."""
         raise NotImplementedError
+
+    def with_relations(self, relations: Any) -> Self:
+        """Return the model with these relations between labels, which then hold for every input.
+
+        They replace those that it has. Guarantees end, because they are about labels that are decided one by one.
+
+        Parameters
+        ----------
+        relations : str, list, mapping, array, path or None
+            See `polyrule.relations.read`; None for no relations.
+
+        Examples
+        --------
+        >>> from polyrule.model import RuleList
+        >>> model = RuleList((), (Feature("size"),), ("benign", "malignant"))
+        >>> model = model.insert(0, "benign <- size <= 3").insert(1, "malignant <- size > 2")
+        >>> model.with_relations("benign, malignant: at most one").predict([[1.0], [2.5], [4.0]]).tolist()
+        [[1, 0], [1, 0], [0, 1]]
+        """
+        info = {key: value for key, value in getattr(self, "info", {}).items() if key != "guarantees"}
+        changes: dict[str, Any] = {"relations": read_relations(relations, self.label_names), "info": info}
+        return replace(self, **changes)
+
+    def _check_relations(self) -> None:
+        """Refuse relations that contradict each other."""
+        try:
+            _ = self.plan
+        except OptionError as error:
+            raise ModelError(str(error)) from error
 
     def remove(self, index: int) -> Self:
         """Return the model without the rule at `index`; `refit` gives the other rules of an ensemble new weights."""

@@ -9,10 +9,13 @@ import numpy as np
 
 from polyrule.conditions.page import write_condition
 from polyrule.errors import OptionError
+from polyrule.export.language import relation_constants
+from polyrule.model.predict import margin_table
 from polyrule.model.printing import format_doubt, rule_text
 from polyrule.model.rule import EitherRule, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
+from polyrule.relations.relation import quoted
 from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.examples import plain
@@ -53,7 +56,21 @@ def summarise(
         "rules": [_rule(model, number, runs, slots) for number in range(len(model))],
         "graph": label_graph.summarise(signed_rules(model), len(model.label_names)) if graph else None,
         "text": model.format(),
+        **_relations(model),
     }
+
+
+def _relations(model: RuleList | RuleEnsemble) -> dict[str, Any]:
+    """Relations between labels as texts, and how the page decides related labels."""
+    if model.plan is None:
+        return {}
+    stated = {"stated": [one.text(model.label_names) for one in model.relations]}
+    steps = relation_constants(model)
+    if not steps:
+        return stated
+    names = {"names": [quoted(name) for name in model.label_names]}
+    margins = {"margins": margin_table(model).tolist()} if isinstance(model, RuleList) else {}
+    return stated | {"relations": {name.lower(): value for name, value in steps.items()} | names | margins}
 
 
 def _list(model: RuleList) -> dict[str, Any]:

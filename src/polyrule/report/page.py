@@ -16,6 +16,7 @@ SCRIPTS = (
     "format.js",
     "numbers.js",
     "rules.js",
+    "relations.js",
     "cells.js",
     "flips.js",
     "ensemble.js",

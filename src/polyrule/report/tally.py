@@ -18,6 +18,7 @@ import numpy as np
 from polyrule.conditions import Condition, GroupCondition, group_of, without_labels
 from polyrule.conditions.evaluate import evaluate
 from polyrule.data.table import Table, packed_bits, unpacked_bits
+from polyrule.model.predict import margins
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bytes, Floats, Ints, Words
@@ -145,6 +146,7 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
     unset = np.repeat(part.every[None, :], width, axis=0)
     present = np.zeros((width, words), dtype=np.uint64)
     running, fired = part.every.copy(), []
+    setter = None if model.plan is None else np.full((part.rows, width), -1, dtype=np.int32)
     rules = len(model.rules)
     covers, sets = np.zeros(rules, dtype=np.int64), np.zeros(rules, dtype=np.int64)
     right, wrong, right_alone, wrong_alone = (np.zeros((rules, width), dtype=np.int64) for _ in range(4))
@@ -161,6 +163,9 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
         differ = np.where(says[:, None], part.absent[labels], part.present[labels])
         right[number, labels], wrong[number, labels] = counts(newly & agree), counts(newly & differ)
         right_alone[number, labels], wrong_alone[number, labels] = counts(body & agree), counts(body & differ)
+        if setter is not None:
+            for label, words in zip(labels, newly, strict=True):
+                setter[unpacked_bits(words, part.rows), label] = number
         unset[labels] &= ~mine
         present[labels] |= np.where(says[:, None], newly, np.uint64(0))
         decided = union(newly)
@@ -170,6 +175,8 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
             running &= ~decided
     default = np.array(model.defaults, dtype=bool)[:, None]
     predicted = present | np.where(default, unset, np.uint64(0))
+    if model.plan is not None and setter is not None:
+        predicted = packed_bits(model.plan.decide(margins(model, setter)).T == 1)
     return Tally(part, predicted, unset, fired, covers, sets, right, wrong, (right_alone, wrong_alone))
 
 
@@ -184,9 +191,9 @@ def _tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
             right[number, entry.label], wrong[number, entry.label] = (
                 (there, away) if entry.weight > 0 else (away, there)
             )
-    if model.decision.uses_sets:
+    if model.decision.uses_sets or model.plan is not None:
         sums = np.stack([_sums(model, label, fired, part) for label in range(part.labels)], axis=1)
-        predicted = packed_bits(model.decision.labels(sums, model.unit).T == 1)
+        predicted = packed_bits(model.decide(sums).T == 1)
     else:
         predicted = np.stack([_decided(model, label, fired, part) for label in range(part.labels)])
     return Tally(part, predicted, np.zeros_like(predicted), fired, covers, covers, right, wrong)

@@ -12,10 +12,12 @@ import numpy as np
 from polyrule.conditions import group_of, thresholds
 from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
+from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.counting import is_weighted
 from polyrule.model.narrowing import used_features
+from polyrule.relations import broken
 from polyrule.utils.arrays import Floats
 from polyrule.verification.result import DATA, Finding
 
@@ -39,6 +41,24 @@ def check_data(model: Any, data: Dataset) -> Iterator[Finding]:
 
 def _data_words(examples: Any, digest: Any) -> str:
     return f"{'data' if examples is None else f'{examples} examples'} with the fingerprint {digest}"
+
+
+def check_relations(model: Any, data: Dataset) -> tuple[list[Finding], list[str]]:
+    """Compare the relations with the training data; return the findings, and what was not checked.
+
+    A model with relations that contradict each other cannot be made, so they hold for every prediction.
+    """
+    names, stated = model.label_names, [one.text(model.label_names) for one in model.relations]
+    learned = model.info.get("relations", [])
+    if stated != learned:
+        return [], ["the relations between labels, which are not those of learning"]
+    truth = np.asarray(dense_labels(data.Y))
+    found = [(one.text(names), *broken(one, truth)) for one in model.relations]
+    wrong = [(text, count, total) for text, count, total in found if count]
+    return [
+        Finding(None, f"that the data obeys {text!r}", "True", f"False in {n} of {total} examples")
+        for text, n, total in wrong
+    ], []
 
 
 def check_features(model: Any, table: Table, *, only_used: bool = False) -> Iterator[Finding]:

@@ -175,15 +175,17 @@ def _fit_again(model: Any, data: Dataset) -> Any:
     try:
         with warnings.catch_warnings(), config_context(kernels=None, device="cpu"):
             warnings.simplefilter("ignore")
-            learner.fit(data, start=start, callback=callback)
+            learner.fit(data, start=start, callback=callback, relations=info.get("relations"))
             if "tuned" in info:
                 learner.tune_decision(**info["tuned"])
         if is_refitted_on_training_data(model):
             account = info["weights"]
-            return learner.model_.refit(data, ridge=account["ridge"], keep=account["kept"])
+            again = learner.model_.refit(data, ridge=account["ridge"], keep=account["kept"])
+        else:
+            again = learner.model_
     except (TypeError, ValueError, AttributeError, OverflowError, KeyError) as error:  # a file may hold anything
         raise ModelError(str(error)) from error
-    return learner.model_
+    return again if again.relations == model.relations else again.with_relations(model.relations)
 
 
 def _has_rules(progress: Any, number: int) -> bool:

@@ -56,6 +56,8 @@ class Verification:
     slope : float or None
         Largest derivative of the loss of an ensemble by any weight, per unit of training weight; 0 at the optimum. None
         if its weights were not fitted to the labels themselves.
+    relations : int
+        Number of relations between labels, which hold for every prediction.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Verification:
     searched: int = 0
     measure: str = ""
     slope: float | None = None
+    relations: int = 0
 
     @property
     def ok(self) -> bool:
@@ -91,6 +94,7 @@ class Verification:
             "searched": self.searched,
             **({"measure": self.measure} if self.measure else {}),
             **({} if self.slope is None else {"slope": self.slope}),
+            **({"relations": self.relations} if self.relations else {}),
             "findings": [
                 {
                     "rule": None if finding.rule is None else finding.rule + 1,
@@ -133,4 +137,6 @@ class Verification:
             done.append(
                 f"the weights are the best ones for these rules (largest derivative {self.slope:.1e} per example)"
             )
+        if self.relations:
+            done.append(f"{self.relations} relation{'s' * (self.relations > 1)} between labels hold for every input")
         return done

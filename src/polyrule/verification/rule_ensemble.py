@@ -15,7 +15,7 @@ from polyrule.errors import ModelError
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.utils.arrays import Floats, Matrix
 from polyrule.verification.claims import LAST_DIGITS, almost_equal, ensemble_claims
-from polyrule.verification.inputs import check_data, check_features, check_thresholds, hand_made_names
+from polyrule.verification.inputs import check_data, check_features, check_relations, check_thresholds, hand_made_names
 from polyrule.verification.refit import refit_and_compare
 from polyrule.verification.result import TOLERANCE, Finding, Verification
 
@@ -59,8 +59,10 @@ def verify_ensemble(model: RuleEnsemble, data: Dataset, *, learn: bool = True) -
         what, claims = "these rules, weights and cuts", partial(ensemble_claims, data=data)
         findings, not_learned = refit_and_compare(model, data, claims, what=what, learn=learn, equal=almost_equal)
         unchecked = [*not_learned, *unchecked] if not_learned else []  # an equal model has equal weights
-    unchecked += hand_made_names(model)
-    return replace(Verification(len(model), tuple(findings), tuple(unchecked)), slope=slope)
+    broken, unstated = check_relations(model, data)
+    findings, unchecked = [*findings, *broken], [*unchecked, *unstated, *hand_made_names(model)]
+    checked = Verification(len(model), tuple(findings), tuple(unchecked))
+    return replace(checked, slope=slope, relations=len(model.relations))
 
 
 def _check_coverage(model: RuleEnsemble, covers: Matrix, weights: Floats) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.model.rule_list import RuleList
 from polyrule.model.staleness import OUTDATED_DEFAULTS
 from polyrule.verification.claims import list_claims
-from polyrule.verification.inputs import check_data, check_features, check_thresholds, hand_made_names
+from polyrule.verification.inputs import check_data, check_features, check_relations, check_thresholds, hand_made_names
 from polyrule.verification.refit import n_start_rules, refit_and_compare
 from polyrule.verification.replay import ListReplay
 from polyrule.verification.result import Finding, Verification
@@ -58,11 +58,16 @@ def verify_list(model: RuleList, data: Dataset, *, learn: bool = True) -> Verifi
         what = "these rules and no others"
         findings, not_learned = refit_and_compare(model, data, list_claims, what=what, learn=learn)
         unchecked = [*not_learned, *unchecked] if not_learned else []  # an equal list has equal counts
+    broken, unstated = check_relations(model, data)
+    findings, unchecked = [*findings, *broken], [*unchecked, *unstated]
     n_bounded = sum(rule.bound is not None for rule in model.rules)
     if n_bounded:
         unchecked.append(f"that the heads of {n_bounded} of {len(model)} rules are the best, which nobody has proved")
     unchecked += hand_made_names(model)
-    return replace(checked, findings=tuple(findings), measure=measure, unchecked=tuple(unchecked))
+    n_relations = len(model.relations)
+    return replace(
+        checked, findings=tuple(findings), measure=measure, unchecked=tuple(unchecked), relations=n_relations
+    )
 
 
 def _check_rules(model: RuleList, replay: ListReplay) -> Verification:

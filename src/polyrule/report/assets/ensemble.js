@@ -9,7 +9,8 @@ function runEnsemble(model, values) {
     for (const [label, , , , weight] of rule.head) scores[label] += weight;
     fired.push({ rule: number, newly: rule.head.map(([label]) => label) });
   });
-  return { labels: decide(model, scores), scores, fired, stopped: null };
+  const margins = model.relations ? sumMargins(model, scores) : undefined;
+  return { labels: decide(model, scores), margins, scores, fired, stopped: null };
 }
 
 function nearSums(model, values) {
@@ -24,8 +25,12 @@ function nearSums(model, values) {
   });
 }
 
+const sumMargins = (model, scores) =>
+  scores.map((score, label) => (score - model.decision.cuts[label]) * model.units[label]);
+
 function decide(model, scores) {
   const { kind, cuts, label_sets: sets, bonuses } = model.decision;
+  if (model.relations) return related(model, sumMargins(model, scores)).labels;
   if (kind === "threshold" || kind === "per-label")
     return Uint8Array.from(scores, (score, label) => (score >= cuts[label] ? 1 : 0));
   const beyond = cuts.length ? scores.map((score, label) => score - cuts[label]) : scores;

@@ -6,6 +6,7 @@ class Program {
   constructor(model, grid, target) {
     this.model = model;
     this.target = target;
+    this.needed = relatedLabels(model, target);
     this.stops = model.rules.flatMap((rule, number) => (rule.stop ? [number] : []));
     this.writers = model.defaults.map(() => []);
     this.asked = model.rules.map((rule) => grid.asked(rule.body));
@@ -23,7 +24,7 @@ class Program {
 
   // Divide a node whose trial, the last one that was judged, has the old outcome.
   parts(domain) {
-    return splitDomain(domain, new Cause(this, this.last, domain).explain(this.target))[0];
+    return splitDomain(domain, new Cause(this, this.last, domain).explain(this.needed))[0];
   }
 }
 
@@ -34,8 +35,8 @@ class Cause {
     this.ran = new Set(run.fired.map(({ rule }) => rule));
   }
 
-  explain(label) {
-    this.add("label", label, this.program.heads.length);
+  explain(labels) {
+    for (const label of labels) this.add("label", label, this.program.heads.length);
     while (this.todo.length) {
       const [what, number, before] = this.todo.pop();
       this[what](number, before);
@@ -94,7 +95,7 @@ class Cause {
     }
     for (const [, label, value] of this.program.labelTests[rule]) {
       const setter = run.setter[label];
-      if (setter < 0 || setter >= rule || run.labels[label] !== value) {
+      if (setter < 0 || setter >= rule || run.alone[label] !== value) {
         this.add("label", label, rule);
         return;
       }
@@ -156,7 +157,10 @@ class Additive {
     this.asked = model.rules.map((rule) => grid.asked(rule.body));
     this.weights = model.rules.map((rule) => new Map(rule.head.map(([label, , , , weight]) => [label, weight])));
     this.sets = ["subset", "expected-f1"].includes(model.decision.kind);
-    this.relevant = [...this.asked.keys()].filter((rule) => this.sets || this.weights[rule].has(target));
+    this.needed = relatedLabels(model, target);
+    this.relevant = [...this.asked.keys()].filter(
+      (rule) => this.sets || this.needed.some((label) => this.weights[rule].has(label)),
+    );
   }
 
   sums(rules) {
@@ -192,6 +196,8 @@ class Additive {
     const added = (rule, labels) => labels.reduce((sum, label) => sum + (this.weights[rule].get(label) ?? 0), 0);
     if (kind === "expected-f1")
       return undecided.map((rule) => [...this.weights[rule].values()].reduce((sum, weight) => sum + Math.abs(weight), 0));
+    if (this.needed.length > 1 && !this.sets)
+      return undecided.map((rule) => this.needed.reduce((sum, k) => sum + Math.abs(this.weights[rule].get(k) ?? 0), 0));
     const best = (differences) => differences.reduce((sum, difference) => sum + Math.max(difference, 0), 0);
     if (!this.sets) {
       const sign = before ? -1 : 1;

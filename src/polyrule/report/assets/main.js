@@ -58,4 +58,4 @@ if (wanted && model().rules[wanted[1] - 1]) {
   openRule(wanted[1] - 1);
 }
 // For tests and for the curious: everything the page can compute, without the page.
-window.polyrule = { data, predict, outcome, smallestFlip, examples, filterRules, noFilter };
+window.polyrule = { data, predict, outcome, smallestFlip, relationReason, examples, filterRules, noFilter };

@@ -16,6 +16,7 @@ function outcomeView(state, changed) {
           : truth.includes(2) ? "All known labels agree with the truth of this example." : "All labels agree with the truth of this example.",
       ),
     chosen.kind === "ensemble" && soft(decisionWords(chosen)),
+    relationWords(chosen) && soft(relationWords(chosen)),
     app.flip && flipView(app.flip, state, changed),
     el("ul", { class: "label-list" }, order.map((label) => labelLine(label, result, before, truth, state, changed))),
     chosen.kind === "ensemble" ? null : trace(result, chosen, state),
@@ -26,11 +27,13 @@ function outcomeView(state, changed) {
 function labelLine(label, result, before, truth, state, changed) {
   const chosen = model();
   const flipped = result.labels[label] !== before.labels[label];
+  const reason = result.margins && relationReason(chosen, result.margins, label);
   return el(
     "li",
     { class: flipped ? "flipped" : null },
     chip(data.labels[label], result.labels[label], { on: { click: () => openLabel(label) } }),
     chosen.kind === "ensemble" ? sumLine(chosen, result, label) : setterLine(result, label),
+    reason && el("span", { class: "soft" }, reason),
     flipped && el("span", { class: "badge" }, "changed"),
     truth &&
       isWrong(result.labels[label], truth[label]) &&
@@ -148,7 +151,7 @@ function trace(result, chosen, state) {
                 ruleLink(rule),
                 " fired",
                 " and set ",
-                firstFew(newly, 10, (label) => [chip(data.labels[label], result.labels[label]), " "]),
+                firstFew(newly, 10, (label) => [chip(data.labels[label], result.alone[label]), " "]),
                 result.stopped === rule && el("span", { class: "badge" }, "stopped here"),
               ),
             ),

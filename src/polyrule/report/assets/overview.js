@@ -119,6 +119,7 @@ function howToRead(chosen) {
     { class: "card" },
     el("h3", {}, "How to read it"),
     el("p", {}, words),
+    relationWords(chosen) && el("p", {}, relationWords(chosen)),
     rule &&
       el(
         "div",

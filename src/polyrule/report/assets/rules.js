@@ -55,8 +55,10 @@ function follow(model, holds) {
       break;
     }
   }
-  const labels = Uint8Array.from(state, (value, label) => (value < 0 ? model.defaults[label] : value));
-  return { labels, setter, fired, stopped };
+  const alone = Uint8Array.from(state, (value, label) => (value < 0 ? model.defaults[label] : value));
+  if (!model.relations) return { labels: alone, alone, setter, fired, stopped };
+  const margins = listMargins(model, setter);
+  return { labels: related(model, margins).labels, alone, margins, setter, fired, stopped };
 }
 
 // With `forced`, that rule fires whatever its conditions say.
