@@ -24,7 +24,8 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
 from polyrule.data import Dataset, to_table
 from polyrule.data.labels import dense_labels
 from polyrule.evaluation import score
-from polyrule.relations import broken, find, read
+from polyrule.relations import find, read
+from polyrule.relations.data import broken
 
 ONE_LABEL = ("wines", "digits", "weather")
 TREES = ("digits-tree", "wines-tree")

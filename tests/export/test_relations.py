@@ -16,7 +16,7 @@ from polyrule.conditions.body import without_labels
 from polyrule.data import Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.model.decisions import KINDS
-from polyrule.relations import broken
+from polyrule.relations.data import broken
 
 
 @cache

@@ -7,7 +7,8 @@ import pytest
 
 from polyrule.data import Dataset, Table
 from polyrule.errors import DataError
-from polyrule.relations import broken, check_data, find, read
+from polyrule.relations import find, read
+from polyrule.relations.data import broken, check_data
 
 NAMES = ("lung disease", "pneumonia", "asthma", "benign", "malignant", "noise")
 

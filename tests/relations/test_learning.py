@@ -22,7 +22,8 @@ from polyrule.data import Dataset, to_table
 from polyrule.data.documents import sealed
 from polyrule.decisions import calibrate, choose_cutoffs
 from polyrule.errors import DataError, ModelError, OptionError
-from polyrule.relations import broken, find
+from polyrule.relations import find
+from polyrule.relations.data import broken
 
 RELATIONS = ["pneumonia => lung disease", "benign, malignant: at most one"]
 NAMES = ["lung disease", "pneumonia", "benign", "malignant"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from polyrule.errors import OptionError
-from polyrule.relations import Plan, Relation, broken, read
+from polyrule.relations import Plan, Relation, read
+from polyrule.relations.data import broken
 
 NAMES = tuple("abcdefg")
 

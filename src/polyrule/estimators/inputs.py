@@ -24,8 +24,9 @@ from polyrule.errors import DataError, OptionError
 from polyrule.estimators.constraints import Constraints
 from polyrule.learning.separate import Training
 from polyrule.model.counting import is_weighted, note_weights
-from polyrule.relations import Plan, Relation, check_data
+from polyrule.relations import Plan, Relation
 from polyrule.relations import read as read_relations
+from polyrule.relations.data import check_data
 from polyrule.search.counted.counting import Counting
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values

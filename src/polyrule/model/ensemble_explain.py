@@ -16,7 +16,7 @@ from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model.narrowing import one_example
 from polyrule.model.printing import Formatter, format_weight
-from polyrule.relations import Because
+from polyrule.relations.plan import Because
 
 if TYPE_CHECKING:
     from polyrule.model.rule_ensemble import RuleEnsemble

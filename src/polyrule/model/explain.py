@@ -20,7 +20,7 @@ from polyrule.model.predict import Trace, final_labels, follow, trace_margins
 from polyrule.model.printing import format_right
 from polyrule.model.rule import Literal
 from polyrule.model.staleness import OUTDATED_DEFAULTS
-from polyrule.relations import Because
+from polyrule.relations.plan import Because
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.counting import is_weighted
 from polyrule.model.narrowing import used_features
-from polyrule.relations import broken
+from polyrule.relations.data import broken
 from polyrule.utils.arrays import Floats
 from polyrule.verification.result import DATA, Finding
 
