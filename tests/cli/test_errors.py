@@ -215,9 +215,9 @@ def test_options_of_training_that_make_no_sense(songs, words, message):
             "say it with --labels (names, a pattern such as 'mood_*', last:3, @labels.xml), --tags",
         ),
         (
-            'size;calm\n"1,5";0\n',
+            'size;calm\n"7,750";0\n12345;1\n',
             "--labels calm",
-            "pass --decimal ',', drop it (--drop) or declare it nominal (--nominal)",
+            "write them in one way, drop it (--drop) or declare it nominal (--nominal)",
         ),
         ("1,0\n2,1\n", "--labels last:1", "pass --no-header if it is data, --header if these are the names"),
         ("tempo,calm\n1,0\n", "--labels calm --id temp", "--id: there is no column 'temp'; did you mean 'tempo'?"),

@@ -223,6 +223,39 @@ def test_data_describes_a_file(songs):
     assert [finding["kind"] for finding in told["findings"]] == ["examples without label"]
 
 
+def test_decisions_beside_the_data_hold_for_every_command(tmp_path):
+    rows = "".join(f"r{row},{row % 7} kg,{'a|b' if row % 2 else 'b'}\n" for row in range(90))
+    path = tmp_path / "songs.csv"
+    path.write_text("name,size,mood\n" + rows)
+    result = run("data", path, "--tags", "mood", "--save", "--keep-columns", "name", "--nominal", "size")
+    assert result.exit_code == 0
+    assert "written to" in result.stderr
+    assert "identifies rows" not in result.stdout
+    text = (tmp_path / "songs.polyrule.toml").read_text()
+    assert 'tags = "mood"\nnominal = "size"\nkeep_columns = ["name"]\n' in text
+    assert "size    category" in ok("data", path)
+    trained = run("train", path, "-o", tmp_path / "model.json", "--test", path)
+    assert trained.exit_code == 0
+    assert "is left out" not in trained.stderr
+    assert json.loads((tmp_path / "model.json").read_text())["labels"] == ["a", "b"]
+    assert run("evaluate", tmp_path / "model.json", path).exit_code == 0
+    (tmp_path / "songs.polyrule.toml").write_text('tag = "mood"')
+    assert "there is no option 'tag'" in run("train", path).stderr
+
+
+def test_a_first_look_fits_on_a_screen(tmp_path):
+    names = [f"x{j}" for j in range(60)]
+    rows = [",".join(str((j * row) % 7) for j in range(60)) + f",{row} min,{row % 2}" for row in range(40)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join([*names, "length", "y"]), *rows]))
+    text = ok("data", path, "--labels", "y")
+    assert len(text.splitlines()) < 25
+    assert "x0 … x59" in text
+    assert "0 to 39 min" in text
+    assert "--nominal length" in text
+    assert "rules test length as 0 to 39 min" in run("train", path, "--labels", "y").stderr
+
+
 def test_data_finds_test_examples_in_the_training_data(songs):
     assert "120 of 120 test examples" in run("data", songs, *READING, "--test", songs).stderr
 

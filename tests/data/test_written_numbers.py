@@ -88,6 +88,15 @@ def test_models_read_new_cells_of_other_kinds():
     assert model.predict(pd.DataFrame({"length": [100.0, 20.0]})).ravel().tolist() == [1, 0]
 
 
+def test_numbers_with_units_stand_beside_dates():
+    frame = pd.DataFrame({"x": ["3 kg", "4 kg", "5 kg"] * 9, "on": ["2021-03-05", "May 3, 2021", None] * 9})
+    table = to_table(frame)
+    assert table.feature_names == ("x (kg)", "on", "on year", "on month", "on weekday")
+    np.testing.assert_array_equal(table.values[0], [3, 18691, 2021, 2, 4])
+    again = to_table(frame[["on", "x"]], table.features, others="skip")
+    np.testing.assert_array_equal(again.values, table.values)
+
+
 def test_a_name_that_another_column_has_is_not_taken():
     frame = pd.DataFrame({"x": ["3 kg", "4 kg", "5 kg"] * 9, "x (kg)": [1.0, 2.0, 3.0] * 9})
     assert to_table(frame).features[0].kind == "nominal"

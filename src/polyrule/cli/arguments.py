@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from polyrule.cli.command import Option
 from polyrule.cli.output import note
@@ -85,10 +87,60 @@ _LABELS = ("labels", "label_file", "tags", "tag_separator")
 
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how to read data; the command gets them as ``**reading``."""
+    """Add the options that say how to read data; the command gets them as ``**reading``.
+
+    Options that are not given are taken from the file of decisions beside the data, if there is one.
+    """
+
+    @functools.wraps(function)
+    def with_decisions(*args: Any, **values: Any) -> Any:
+        ctx = click.get_current_context()
+        decided = _decisions(ctx)
+        ctx.params |= decided
+        return function(*args, **{**values, **{name: decided[name] for name in decided if name in values}})
+
+    command: Callable[..., Any] = with_decisions
     for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+        command = option(command)
+    return command
+
+
+def _decisions(ctx: click.Context) -> dict[str, Any]:
+    """Return the values of options that the file of decisions beside the data has, and nobody gave."""
+    paths = ctx.params.get("data") or ctx.params.get("files")
+    path = paths[0] if isinstance(paths, (tuple, list)) else paths
+    if path is None or not Path(path).is_file():
+        return {}
+    from polyrule.data.decisions_file import read_decisions
+
+    options = {_file_name(param): param for param in ctx.command.params if getattr(param, "section", "") == SECTION}
+    limits = {str(param.name): param for param in ctx.command.params if param.name == "keep_columns"}
+    decided = read_decisions(path, {*options, "keep_columns"})
+    is_given = {name: ctx.get_parameter_source(name) != ParameterSource.DEFAULT for name in ctx.params}
+    labels_given = any(is_given.get(name) for name in _LABELS)
+    values = {}
+    for name, value in decided.items():
+        param = {**options, **limits}.get(name)
+        if param is None or is_given.get(str(param.name)) or (labels_given and name in _LABELS):
+            continue
+        several = getattr(param, "multiple", False) and not isinstance(value, list)
+        values[str(param.name)] = param.process_value(ctx, [value] if several else value)
+    return values
+
+
+def decided_options(reading: dict[str, Any]) -> dict[str, Any]:
+    """Return options that were given, under the names and as the values that a file of decisions has."""
+    names = {"identifier": "id", "format_": "format"}
+    given = {name: value for name, value in reading.items() if value is not None and value not in ((), [])}
+    return {
+        names.get(name, name): [str(one) for one in value] if isinstance(value, (tuple, list)) else value
+        for name, value in given.items()
+    }
+
+
+def _file_name(param: click.Parameter) -> str:
+    """Return the name under which a file has an option."""
+    return {"identifier": "id", "format_": "format"}.get(str(param.name), str(param.name))
 
 
 def reading_names(command: click.Command) -> list[str]:

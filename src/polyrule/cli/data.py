@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyrule.cli.arguments import benchmark_name, complete_data, data_options, load_data
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import fit, print_json, warn
+from polyrule.cli.output import fit, note, print_json, warn
+from polyrule.errors import OptionError
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -19,18 +22,30 @@ if TYPE_CHECKING:
 @click.argument("data", metavar="DATA", required=False, shell_complete=complete_data)
 @click.option("--list", "as_list", is_flag=True, help="List the benchmark data sets.")
 @click.option("--test", "test_data", metavar="DATA", help="Also look for test examples that are in DATA.")
-@click.option("--columns", is_flag=True, help="Also list every feature.")
+@click.option("--columns", is_flag=True, help="List every column and label, and every feature that rules can test.")
+@click.option("--save", is_flag=True, help="Keep the options beside DATA, in NAME.polyrule.toml, for every command.")
+@click.option("--keep-columns", multiple=True, metavar="NAMES", help="Columns to keep although they identify rows.")
 @data_options
 @json_option
-def data(data: str | None, as_list: bool, test_data: str | None, columns: bool, as_json: bool, **reading: Any) -> None:
-    r"""Describe DATA: its features and labels, and what in it would mislead a learner.
+def data(
+    data: str | None,
+    as_list: bool,
+    test_data: str | None,
+    columns: bool,
+    save: bool,
+    keep_columns: tuple[str, ...],
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    r"""Describe DATA: what each column is read as and how to change it, its labels, and what would mislead a learner.
 
     DATA is a file or the name of a benchmark data set, such as yeast or yeast:train; a file of that name comes first.
     A name alone also shows where the data set is from.
 
     \b
     Examples:
-      polyrule data songs.csv --columns
+      polyrule data songs.csv
+      polyrule data songs.csv --tags mood --nominal length --save
       polyrule data songs.csv --labels calm,sad,happy
       polyrule data genbase:train --test genbase:test
       polyrule data --list
@@ -43,20 +58,30 @@ def data(data: str | None, as_list: bool, test_data: str | None, columns: bool, 
         return
     card = _card(data)
     if card is None or card["here"]:
-        record = _describe(data, test_data, reading, columns, as_json, card)
+        keep = [name for names in keep_columns for name in names.split(",")]
+        record = _describe(data, test_data, reading, keep, columns, as_json, card)
     else:
         record = {}
         if not as_json:
             _show_card(card)
+    if save:
+        _save(data, reading, [name for names in keep_columns for name in names.split(",")])
     if as_json:
         print_json(record | ({} if card is None else {"benchmark": card}))
 
 
 def _describe(
-    data: str, test_data: str | None, reading: dict[str, Any], columns: bool, as_json: bool, card: dict[str, Any] | None
+    data: str,
+    test_data: str | None,
+    reading: dict[str, Any],
+    keep: Sequence[str],
+    columns: bool,
+    as_json: bool,
+    card: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """Describe data that can be read; return the record for JSON."""
     from polyrule.data.describe import describe
+    from polyrule.data.first_look import column_readings, folded
     from polyrule.data.results import text_table
     from polyrule.relations import find as find_relations
 
@@ -70,23 +95,27 @@ def _describe(
         _show_card(card)
         click.echo()
     click.echo(fit(str(description).split("\n! ")[0]))
+    readings = column_readings(dataset, keep)
+    if readings:
+        shown = list(readings if columns or len(readings) <= _MAX_COLUMNS else folded(readings))
+        click.echo()
+        click.echo(_reading_table(shown if columns else shown[:_MAX_COLUMNS]))
+        if len(shown) > _MAX_COLUMNS and not columns:
+            click.echo(f"and {len(shown) - _MAX_COLUMNS} more; --columns lists all")
     if columns:
         click.echo()
         click.echo(text_table(["feature", "kind", "missing", "values"], _feature_rows(dataset), left=2))
     if dataset.label_names:
-        rows = [
-            [name, str(count), f"{count / max(1, description.examples):.1%}"]
-            for name, count in zip(description.label_names, description.label_counts, strict=True)
-        ]
         click.echo()
-        click.echo(text_table(["label", "present", "share"], rows))
+        click.echo(_label_table(description, None if columns else _MAX_LABELS))
     if related:
         click.echo()
         click.echo("relations between labels that hold in all examples, to learn with as --relation:")
         for text in related:
             click.echo(fit(f"  {text}"))
     for finding in description.findings:
-        warn(str(finding))
+        if not finding.names or not set(finding.names) <= set(keep):
+            warn(str(finding))
     return {}
 
 
@@ -131,6 +160,54 @@ def _show_card(card: dict[str, Any]) -> None:
             click.echo(fit(f"{key + ':':<13} {value}", indent=14))
 
 
+def _reading_table(readings: Sequence[Any]) -> str:
+    """Return a table of what columns are read as, one line each."""
+    from polyrule.conditions.text import format_name
+    from polyrule.data.results import text_table
+
+    rows = [
+        [_cut(format_name(one.name), 30), one.role, _cut(one.detail, 50), one.option, str(one.missing or "")]
+        for one in readings
+    ]
+    return text_table(["column", "read as", "values", "change with", "missing"], rows, left=4)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return text without line breaks, cut to a width."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _label_table(found: Any, most: int | None) -> str:
+    """Return a table of labels; of more than `most`, the most frequent ones."""
+    from polyrule.data.results import text_table
+
+    counts = sorted(zip(found.label_names, found.label_counts, strict=True), key=lambda one: -one[1])
+    if most is None or len(counts) <= most:
+        counts = list(zip(found.label_names, found.label_counts, strict=True))
+    rows = [[name, str(count), f"{count / max(1, found.examples):.1%}"] for name, count in counts[:most]]
+    table = text_table(["label", "present", "share"], rows)
+    rest = counts[len(rows) :]
+    return f"{table}\nand {len(rest)} rarer labels; --columns lists all" if rest else table
+
+
+def _save(data: str, options: dict[str, Any], keep: Sequence[str]) -> None:
+    """Write the options into the file of decisions, with what columns are read as."""
+    from polyrule.cli.arguments import decided_options
+    from polyrule.data.decisions_file import write_decisions
+    from polyrule.data.first_look import column_readings
+
+    if not Path(data).is_file():
+        raise OptionError(f"--save writes a file beside a table, and {data} is none")
+    readings = column_readings(load_data(data, options, unlabelled=True), keep)
+    remarks = [f"{one.name}: {one.role}, {one.detail}" for one in readings]
+    note(f"written to {write_decisions(data, decided_options({**options, 'keep_columns': list(keep)}), remarks)}")
+
+
+_MAX_COLUMNS = 30
+_MAX_LABELS = 12
+
+
 def _features(dataset: Dataset) -> list[dict[str, Any]]:
     import numpy as np
 
@@ -164,10 +241,16 @@ def _feature_rows(dataset: Dataset) -> list[list[str]]:
 
 
 def _record(dataset: Dataset, description: Any) -> dict[str, Any]:
+    from polyrule.data.first_look import column_readings
+
     labels = [
         {"name": name, "present": count}
         for name, count in zip(description.label_names, description.label_counts, strict=True)
     ]
     findings = [{"kind": f.kind, "message": f.message, "names": list(f.names)} for f in description.findings]
     summary = {name.replace(" ", "_"): value for name, value in description.summary().items() if name != "labels"}
-    return {**summary, "labels": labels, "features": _features(dataset), "findings": findings}
+    columns = [
+        {"name": one.name, "read_as": one.role, "values": one.detail, "missing": one.missing, "change": one.option}
+        for one in column_readings(dataset)
+    ]
+    return {**summary, "labels": labels, "columns": columns, "features": _features(dataset), "findings": findings}

@@ -15,6 +15,7 @@ import click
 
 from polyrule.cli.arguments import (
     align_labels,
+    benchmark_name,
     data_argument,
     data_options,
     load_data,
@@ -149,6 +150,8 @@ def train(
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
         found = dataset.describe(test).findings
         decided = {*forbidden_names(ctx, names), *",".join(ctx.params["keep_columns"]).split(",")}
+        if not quiet and benchmark_name(data) is None:
+            _tell_guesses(data, dataset)
         findings = [str(finding) for finding in found if not finding.names or not decided.issuperset(finding.names)]
     if certify:
         model = _certified(model, dataset)
@@ -182,6 +185,14 @@ def train(
         where = f" in {output}" if output else ""
         note(f"interrupted: the {len(model)} rules learned so far are kept{where}")
         ctx.exit(130)
+
+
+def _tell_guesses(data: str, dataset: Dataset) -> None:
+    """Print in one line what columns of text were recognized as."""
+    from polyrule.data.first_look import column_readings, guesses
+
+    if message := guesses(column_readings(dataset)):
+        note(f"rules test {message} ('polyrule data {data}' shows all columns and how to change it)")
 
 
 def _need_no_examples(data: str, given: list[str]) -> None:

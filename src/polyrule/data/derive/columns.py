@@ -60,7 +60,7 @@ def add_derived(table: Table, timed: Collection[str] | None = None) -> Table:
 
 
 def derive(table: Table, features: tuple[Feature, ...]) -> Table:
-    """Return the table with exactly these features; derived ones are computed from their sources, which it contains.
+    """Return the table with exactly these features; derived ones that it lacks are computed from their sources.
 
     >>> year = date_features("on")[1]
     >>> derive(Table.from_array([[18691.0]], [Feature("on", "date")]), (year,)).values.tolist()
@@ -71,10 +71,13 @@ def derive(table: Table, features: tuple[Feature, ...]) -> Table:
         return table
     place = {name: j for j, name in enumerate(table.feature_names)}
     groups: dict[tuple[type[Derivation], tuple[str, ...]], list[int]] = {}
-    for j, feature in enumerate(features):
-        if feature.derived is not None:
-            groups.setdefault((type(feature.derived), feature.derived.sources), []).append(j)
     columns: dict[int, Floats] = {j: np.floor(table.column(place[features[j].name])) for j in dates}
+    known = {feature: j for j, feature in enumerate(table.features) if feature.derived is not None}
+    for j, feature in enumerate(features):
+        if feature.derived is not None and feature in known:
+            columns[j] = table.column(known[feature])
+        elif feature.derived is not None:
+            groups.setdefault((type(feature.derived), feature.derived.sources), []).append(j)
     for (kind, names), places in groups.items():
         derivations = [derived for j in places if (derived := features[j].derived) is not None]
         if kind.SOURCE == "text":
@@ -83,7 +86,8 @@ def derive(table: Table, features: tuple[Feature, ...]) -> Table:
             continue
         sources = [table.column(place[name]) for name in names]
         columns |= zip(places, kind.columns(derivations, *sources), strict=True)
-    return table.rearranged([place[feature.column] for feature in features], features, columns)
+    order = [known[feature] if feature in known else place[feature.column] for feature in features]
+    return table.rearranged(order, features, columns)
 
 
 def _texts(table: Table, j: int) -> tuple[list[str | None], Ints]:
