@@ -50,20 +50,20 @@ class MajorityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if present.shape[0] == 0:
             raise DataError("cannot learn from zero examples")
         counts = np.asarray(present.sum(axis=0)).ravel()
-        known = present.shape[0] - (0 if unknown is None else np.asarray(unknown.sum(axis=0)).ravel())
+        n_known = present.shape[0] - (0 if unknown is None else np.asarray(unknown.sum(axis=0)).ravel())
         self.n_outputs_ = int(present.shape[1])
-        self.frequency_ = counts / np.maximum(known, 1)
-        self.prediction_ = (2 * counts > known).astype(np.uint8)
+        self.frequency_ = counts / np.maximum(n_known, 1)
+        self.prediction_ = (2 * counts > n_known).astype(np.uint8)
         self.classes_ = [np.array([0, 1])] * self.n_outputs_
         return self
 
     def predict(self, X: Any) -> Bytes:
-        """Give the majority for every example."""
+        """Predict the majority for every example."""
         check_is_fitted(self)
         return np.tile(self.prediction_, (_num_samples(X), 1))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give each label's share of the training examples."""
+        """Predict each label's share of the training examples."""
         check_is_fitted(self)
         return np.tile(self.frequency_, (_num_samples(X), 1))
 
@@ -99,7 +99,7 @@ class BaselineComparison:
         return {"majority": self.baseline, **self.others}
 
     def strongest(self, measure: str) -> str:
-        """Return which simple model is the best by a measure; the first of several."""
+        """Return the name of the best simple model by a measure; the first of equal ones."""
         sign = -1 if measure in LOWER_IS_BETTER else 1
         return max(self.simple, key=lambda name: sign * self.simple[name].exact(measure))
 
@@ -131,7 +131,7 @@ class BaselineComparison:
         return make_frame({"measure": list(MEASURES), **values, "gain": gains})
 
     def text(self, warning: bool = True) -> str:
-        """Lay the comparison out as a table, the warning (if any) below it unless it is said elsewhere."""
+        """Return the comparison as a table, the warning (if any) below it unless it is printed elsewhere."""
         columns = {"model": self.model, **self.simple}
         rows = [
             [
@@ -165,7 +165,7 @@ def compare_with_baseline(
 ) -> BaselineComparison:
     """Score predictions beside those of a `MajorityClassifier` fitted on `Y_train`, and of other simple models.
 
-    Where the training labels are not at hand (only a stored model is), pass ``Y_train=Y_true``: the baseline then
+    Where the training labels are not available (only a stored model is), pass ``Y_train=Y_true``: the baseline then
     knows the test set's own majorities, which makes it harder to beat, never easier.
 
     Parameters
@@ -190,11 +190,11 @@ def compare_with_baseline(
     """
     present, unknown = known_labels(Y_train)
     if tables is None:
-        found = {"majority": MajorityClassifier().fit(present, Y_train).predict(known_labels(Y_true)[0])}
+        predictions = {"majority": MajorityClassifier().fit(present, Y_train).predict(known_labels(Y_true)[0])}
     else:
         truth = (present if unknown is None else present + UNKNOWN * unknown).toarray().astype(np.uint8)
-        found = simple_predictions(tables[0], truth, tables[1])
-    simple = {name: score(Y_true, labels, label_names, zero_division) for name, labels in found.items()}
+        predictions = simple_predictions(tables[0], truth, tables[1])
+    simple = {name: score(Y_true, labels, label_names, zero_division) for name, labels in predictions.items()}
     return BaselineComparison(score(Y_true, Y_pred, label_names, zero_division), simple.pop("majority"), simple)
 
 
@@ -232,11 +232,11 @@ def one_rule_per_label(table: Table, truth: Bytes) -> list[tuple[Condition, ...]
     """For every label the condition with the highest F1 on the examples; () is always, None never."""
     ones = np.ones(len(table), dtype=np.int64)
     engine = make_engine(table, np.ascontiguousarray(truth), ones, Objective(get("f1")), GrowOptions(1, False, 0, 1))
-    found = []
+    bodies = []
     for label in range(truth.shape[1]):
         candidate = engine.grow(label=label, value=1)
-        found.append(None if candidate is None else candidate.body)
-    return found
+        bodies.append(None if candidate is None else candidate.body)
+    return bodies
 
 
 def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Bytes:

@@ -85,24 +85,24 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
         raise DataError(f"Y_true has shape {truth.shape} but Y_pred has shape {predicted.shape}: they must be the same")
     if truth.shape[0] == 0 or truth.shape[1] == 0:
         raise DataError(f"nothing to score: the label matrix has shape {truth.shape}")
-    known, counted = None, np.ones(truth.shape[0], dtype=bool)
+    n_known, counted = None, np.ones(truth.shape[0], dtype=bool)
     if unknown is not None:
         predicted = sp.csr_array(predicted - predicted.multiply(unknown))
-        known = truth.shape[0] - _sums(unknown, 0)
+        n_known = truth.shape[0] - _sums(unknown, 0)
         counted = _sums(unknown, 1) < truth.shape[1]
         if not counted.any():
             raise DataError("nothing to score: no label of Y_true is known")
     both = truth.multiply(predicted)
     tp, predicted_per_label, present_per_label = (_sums(matrix, 0) for matrix in (both, predicted, truth))
     per_example = np.stack([_sums(matrix, 1) for matrix in (both, predicted, truth)], axis=1)[counted]
-    kinds, numbers = np.unique(per_example, axis=0, return_counts=True)
+    groups, numbers = np.unique(per_example, axis=0, return_counts=True)
     return ConfusionCounts(
         examples=int(truth.shape[0]),
         tp=tp,
         fp=predicted_per_label - tp,
         fn=present_per_label - tp,
-        example_groups=np.column_stack([kinds, numbers]).astype(np.int64),
-        known=known,
+        example_groups=np.column_stack([groups, numbers]).astype(np.int64),
+        known=n_known,
     )
 
 
@@ -118,7 +118,7 @@ def known_labels(Y: Any, name: str = "Y_true") -> tuple[sp.csr_array, sp.csr_arr
     return _zeros_and_ones(labels, name), _zeros_and_ones(unknown, name)
 
 
-def coded_labels(Y: Any, name: str, shape: tuple[int, int] | None = None) -> Bytes:
+def encoded_labels(Y: Any, name: str, shape: tuple[int, int] | None = None) -> Bytes:
     """Return true labels as 0, 1, and 2 where one is unknown, which may be given as NaN, None or 2."""
     labels = _stored_labels(Y, name)
     if shape is not None and labels.shape != shape:
@@ -136,7 +136,7 @@ def label_matrix(Y: Any, name: str) -> sp.csr_array:
 
 
 def _stored_labels(Y: Any, name: str) -> sp.csr_array:
-    """Bring labels of any form to a sparse matrix of their own, whatever its values."""
+    """Convert labels of any form to a new sparse matrix, whatever its values."""
     if sp.issparse(Y):
         matrix = sp.csr_array(check_sparse(Y, name), copy=True)
         matrix.sum_duplicates()

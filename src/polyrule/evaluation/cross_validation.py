@@ -1,4 +1,4 @@
-"""Cross-validation of any estimator on a data set, with honest intervals."""
+"""Cross-validation of any estimator on a data set, with corrected intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from polyrule.evaluation.statistics import Interval, mean_interval
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation:
-    """What came out of a cross-validation.
+    """Result of a cross-validation.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class CrossValidation:
         )
 
     def text(self) -> str:
-        """Lay out mean, interval and pooled value of every measure."""
+        """Return mean, interval and pooled value of every measure as a table."""
         pooled = self.pooled
         rows = [[measure_words(name), str(self.interval(name)), f"{pooled[name]:.3f}"] for name in MEASURES]
         return text_table([f"{len(self.folds)} folds", "mean [95% interval]", "pooled"], rows)

@@ -47,12 +47,12 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.fill_: list[float] = []
         for index, feature in enumerate(X.features):
             column = X.column(index)
-            known = column[~np.isnan(column)]
+            values = column[~np.isnan(column)]
             if not feature.is_nominal:
                 self.columns_.append((index, None))
-                self.fill_.append(float(np.median(known)) if known.size else 0.0)
+                self.fill_.append(float(np.median(values)) if values.size else 0.0)
                 continue
-            for category in _encoded_categories(known, len(feature.categories), X.is_sparse):
+            for category in _encoded_categories(values, len(feature.categories), X.is_sparse):
                 self.columns_.append((index, category))
                 self.fill_.append(0.0)
         return self
@@ -73,7 +73,7 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return stored.tocsr()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Return what each column holds: a feature's name, or ``hue=red`` for one of its values.
+        """Return the name of each column: a feature's name, or ``hue=red`` for one of its values.
 
         With these names ``set_output(transform="pandas")`` gives frames.
         """
@@ -86,15 +86,15 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 
 def _encoded(values: Floats, category: Ints, fill: Floats) -> Floats:
-    """Whether values are a category, or where that is -1, numbers with what is missing filled in."""
+    """Return 1 where values are a category; where that is -1, numbers with missing ones filled in."""
     return np.where(category < 0, np.where(np.isnan(values), fill, values), values == category)
 
 
-def _encoded_categories(known: Floats, declared: int, sparse: bool) -> list[int]:
-    """Choose the values that get a column of their own."""
+def _encoded_categories(values: Floats, declared: int, sparse: bool) -> list[int]:
+    """Return the values that get a separate column."""
     if declared == 2:
         return [1]
-    seen = [int(value) for value in np.unique(known)]
+    seen = [int(value) for value in np.unique(values)]
     return [value for value in seen if value != 0] if sparse else seen
 
 
@@ -157,9 +157,9 @@ class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignor
             if cuts is None:
                 continue
             column = values[:, index]
-            known = ~np.isnan(column)
+            is_known = ~np.isnan(column)
             # a value equal to a cut point belongs to the interval below it, as "<=" says
-            column[known] = np.searchsorted(cuts, column[known], side="left")
+            column[is_known] = np.searchsorted(cuts, column[is_known], side="left")
             features[index] = Feature(features[index].name, "nominal", interval_names(cuts))
         return Table(values, tuple(features))
 
@@ -182,17 +182,17 @@ def equal_frequency_cuts(values: Floats, bins: int) -> Floats:
     if len(below) == 0:
         return np.empty(0)
     total, start, gap = int(counts.sum()), 0, 0
-    chosen: list[int] = []
+    places: list[int] = []
     for remaining in range(bins, 1, -1):
         if gap >= len(below):
             break
         target = start + (total - start) / remaining
         distance = np.abs(below[gap:] - target)
         nearest = gap + int(len(distance) - 1 - np.argmin(distance[::-1]))
-        chosen.append(nearest)
+        places.append(nearest)
         start, gap = int(below[nearest]), nearest + 1
     halves = distinct / 2  # halved first, so that the sum of huge values is finite
-    return np.asarray(halves[chosen] + halves[np.array(chosen) + 1])
+    return np.asarray(halves[places] + halves[np.array(places) + 1])
 
 
 def interval_names(cuts: Sequence[float] | Floats) -> tuple[str, ...]:

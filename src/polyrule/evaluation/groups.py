@@ -1,4 +1,4 @@
-"""Scores of a model in groups of examples: who is found, who is missed, who gets a false alarm, with intervals."""
+"""Scores of a model in groups of examples: coverage, misses and false alarms, with intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polyrule.data import Dataset
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import DataError, OptionError
-from polyrule.evaluation.confusion import coded_labels, label_names_or_default
+from polyrule.evaluation.confusion import encoded_labels, label_names_or_default
 from polyrule.evaluation.probabilities import wilson
 from polyrule.model.narrowing import fit_to
 from polyrule.utils.arrays import Array, Bools, Bytes
@@ -30,7 +30,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 #: a share of fewer examples than this is marked
 SMALL = 20
-#: groups of a column of numbers, and most values that stay groups of their own
+#: groups of a column of numbers, and the maximum number of values that are groups
 PARTS, MAX_VALUES = 4, 10
 #: groups of one column
 MAX_GROUPS = 50
@@ -163,7 +163,7 @@ class GroupComparison:
         }
 
     def text(self, per_label: bool = True) -> str:
-        """Lay the measures out as tables, all labels together first."""
+        """Return the measures as tables, all labels together first."""
         labels = list(self.counts) if per_label else [ALL]
         lines = [f"groups by {self.column}; * fewer than {SMALL} examples; 95 % intervals"]
         for label in labels:
@@ -171,30 +171,30 @@ class GroupComparison:
             for at, (group, size) in enumerate(zip(self.groups, self.sizes, strict=True)):
                 cells = [list(self.shares(measure, label).values())[at] for measure in MEASURES]
                 rows.append([group, str(size), *map(_cell, cells)])
-            gaps = [self.difference(measure, label) for measure in MEASURES]
-            rows.append(["difference", "", *("-" if gap is None else f"{gap:.3f}" for gap in gaps)])
+            differences = [self.difference(measure, label) for measure in MEASURES]
+            rows.append(["difference", "", *("-" if gap is None else f"{gap:.3f}" for gap in differences)])
             lines += ["", text_table([label, "examples", *MEASURES], rows)]
         return "\n".join(lines)
 
     def _columns(self) -> dict[str, list[Any]]:
         names = ("label", "group", "examples", "measure", "value", "low", "high", "hits", "total", "small")
-        found: dict[str, list[Any]] = {name: [] for name in names}
+        columns: dict[str, list[Any]] = {name: [] for name in names}
         for label in self.counts:
             for measure in MEASURES:
                 for (group, share), size in zip(self.shares(measure, label).items(), self.sizes, strict=True):
                     value = np.nan if share.value is None else share.value
                     entry = (label, group, size, measure, value, *share.interval, share.hits, share.total, share.small)
                     for name, one in zip(names, entry, strict=True):
-                        found[name].append(one)
-        return found
+                        columns[name].append(one)
+        return columns
 
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
         gap = self.difference("recall")
-        shown = "-" if gap is None else f"{gap:.3f}"
-        return f"GroupComparison({len(self.groups)} groups by {self.column}; difference of recall {shown})"
+        text = "-" if gap is None else f"{gap:.3f}"
+        return f"GroupComparison({len(self.groups)} groups by {self.column}; difference of recall {text})"
 
 
 def _plain(share: GroupShare) -> list[Any]:
@@ -238,7 +238,7 @@ def by_group(model: Any, data: Any, groups: Any, Y: Any = None) -> GroupComparis
     (0.5, 0.5, 0.5)
     """
     is_set = isinstance(data, Dataset)
-    X, truth = (data.X, dense_labels(data.Y)) if is_set else (data, coded_labels(Y, "Y"))
+    X, truth = (data.X, dense_labels(data.Y)) if is_set else (data, encoded_labels(Y, "Y"))
     names = data.label_names if is_set else getattr(model, "label_names", None)
     predicted = model if isinstance(model, np.ndarray) else np.asarray(model.predict(X))
     if predicted.shape != truth.shape:
@@ -258,12 +258,12 @@ _KEYS = ("tp", "fp", "fn", "tn")
 
 
 def _counts(truth: Bytes, predicted: Bytes) -> dict[str, int]:
-    said = predicted == 1
+    predicted_present = predicted == 1
     cells = {
-        "tp": said & (truth == 1),
-        "fp": said & (truth == 0),
-        "fn": ~said & (truth == 1),
-        "tn": ~said & (truth == 0),
+        "tp": predicted_present & (truth == 1),
+        "fp": predicted_present & (truth == 0),
+        "fn": ~predicted_present & (truth == 1),
+        "tn": ~predicted_present & (truth == 0),
     }
     return {key: int(cell.sum()) for key, cell in cells.items()}
 
@@ -286,8 +286,8 @@ def _rules(
 
 def _precision(truth: Bytes, head: Sequence[tuple[int, int]]) -> GroupShare:
     hits = sum(int((truth[:, label] == value).sum()) for label, value in head)
-    known = sum(int((truth[:, label] != UNKNOWN).sum()) for label, _ in head)
-    return GroupShare(hits, known)
+    n_known = sum(int((truth[:, label] != UNKNOWN).sum()) for label, _ in head)
+    return GroupShare(hits, n_known)
 
 
 def _grouped(data: Any, groups: Any, rows: int) -> tuple[str, tuple[str, ...], Array]:
@@ -302,8 +302,8 @@ def _grouped(data: Any, groups: Any, rows: int) -> tuple[str, tuple[str, ...], A
         names, places = _quarters(values.astype(np.float64))
     else:
         texts = np.array(["missing" if gone else _text(v) for v, gone in zip(values, _missing(values), strict=True)])
-        found, places = np.unique(texts, return_inverse=True)
-        names = tuple(map(str, found))
+        distinct, places = np.unique(texts, return_inverse=True)
+        names = tuple(map(str, distinct))
     if len(names) > MAX_GROUPS:
         raise OptionError(f"{title} has {len(names)} values, more than {MAX_GROUPS}: group them first")
     return title, names, places
@@ -331,12 +331,12 @@ def column_values(data: Any, name: str) -> Array:
             return np.asarray(table[name])
         except (KeyError, IndexError, TypeError):
             raise OptionError(f"there is no column {name!r} in the data") from None
-    known = [feature.name for feature in features]
-    if name not in known:
+    column_names = [feature.name for feature in features]
+    if name not in column_names:
         raise OptionError(
-            f"there is no column {name!r} in the data{did_you_mean(name, known)}; pass the groups themselves"
+            f"there is no column {name!r} in the data{did_you_mean(name, column_names)}; pass the groups themselves"
         )
-    feature, values = features[known.index(name)], table.column(known.index(name))
+    feature, values = features[column_names.index(name)], table.column(column_names.index(name))
     if not feature.has_categories:
         return np.asarray(values)
     texts = [None if np.isnan(value) else feature.categories[int(value)] for value in values]
@@ -345,12 +345,12 @@ def column_values(data: Any, name: str) -> Array:
 
 def _quarters(values: Array) -> tuple[tuple[str, ...], Array]:
     """Groups of numbers: parts of about equal size."""
-    known = ~np.isnan(values)
-    cuts = np.unique(np.quantile(values[known], np.linspace(0, 1, PARTS + 1)[1:-1], method="inverted_cdf"))
+    is_known = ~np.isnan(values)
+    cuts = np.unique(np.quantile(values[is_known], np.linspace(0, 1, PARTS + 1)[1:-1], method="inverted_cdf"))
     places = np.searchsorted(cuts, values, side="left")
     names = [f"up to {cuts[0]:g}", *(f"{low:g} to {high:g}" for low, high in pairwise(cuts))]
     names.append(f"above {cuts[-1]:g}")
-    places[~known] = len(names)
-    if not known.all():
+    places[~is_known] = len(names)
+    if not is_known.all():
         names.append("missing")
     return tuple(names), places

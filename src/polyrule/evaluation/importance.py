@@ -18,7 +18,7 @@ from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.from_model import learner_of
-from polyrule.evaluation.confusion import coded_labels
+from polyrule.evaluation.confusion import encoded_labels
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
 from polyrule.model.narrowing import fit_to, narrow, used_features
@@ -34,7 +34,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class Importance:
-    """How much micro F1 falls without a rule, or with a feature shuffled."""
+    """Fall of micro F1 without a rule, or with a feature shuffled."""
 
     name: str  # ``rule 3``, or the feature's name
     index: int  # position of the rule or feature in the model, from 0
@@ -74,18 +74,18 @@ class Importances:
 
     def frame(self, what: str = "features") -> Any:
         """Return a data frame with one row per feature, or with ``what="rules"`` per rule."""
-        chosen = self.rules if what == "rules" else self.features
+        items = self.rules if what == "rules" else self.features
         columns = ("name", "drop", "low", "high")
-        return make_frame({column: [getattr(item, column) for item in chosen] for column in columns})
+        return make_frame({column: [getattr(item, column) for item in items] for column in columns})
 
     def plot(self, ax: Any = None, what: str = "features", most: int = 20) -> Any:
         """Draw the largest importances with their intervals and return the axes."""
-        chosen = (self.rules if what == "rules" else self.features)[:most]
-        ax = new_axes(ax, 6.5, 1.2 + 0.28 * max(1, len(chosen)))
-        places = range(len(chosen))
-        ax.barh(places, [item.drop for item in chosen], color=ACCENT, height=0.6)
-        ax.hlines(places, [item.low for item in chosen], [item.high for item in chosen], color=SOFT)
-        ax.set_yticks(list(places), [item.name for item in chosen])
+        items = (self.rules if what == "rules" else self.features)[:most]
+        ax = new_axes(ax, 6.5, 1.2 + 0.28 * max(1, len(items)))
+        places = range(len(items))
+        ax.barh(places, [item.drop for item in items], color=ACCENT, height=0.6)
+        ax.hlines(places, [item.low for item in items], [item.high for item in items], color=SOFT)
+        ax.set_yticks(list(places), [item.name for item in items])
         ax.invert_yaxis()
         ax.axvline(0, color=SOFT, linewidth=0.8)
         ax.set_xlabel("micro F1 lost without it")
@@ -119,7 +119,7 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     ([1.0, 0.0], ['x0'])
     """
     used = used_features(model.rules)
-    truth = coded_labels(truth, "truth", (len(table), len(model.label_names)))
+    truth = encoded_labels(truth, "truth", (len(table), len(model.label_names)))
     rows = _rows(len(table), (len(model.rules) + SHUFFLES * len(used) + 1) * truth.shape[1])
     fitted, table = fit_to(model, table)
     small, inside = narrow(fitted), used_features(fitted.rules)
@@ -127,8 +127,8 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     examples = Table.from_array(values, small.features)
     bench = _Bench(truth[rows], small.predict(examples), seed)
     rules = [
-        bench.importance(f"rule {number + 1}", number, [left_out])
-        for number, left_out in enumerate(_without_each(small, examples))
+        bench.importance(f"rule {number + 1}", number, [without_rule])
+        for number, without_rule in enumerate(_without_each(small, examples))
     ]
     features = [
         bench.importance(feature.name, used[slot], _shuffled(small, examples, slot, seed))
@@ -151,9 +151,9 @@ class _Bench:
         self.total, self.totals = self.whole.sum(axis=0), self.weights @ self.whole
         self.score, self.resampled = float(_f1(*self.total)), _f1(*self.totals.T)
 
-    def importance(self, name: str, index: int, others: Iterable[Predicted]) -> Importance:
+    def importance(self, name: str, index: int, other_sets: Iterable[Predicted]) -> Importance:
         drops, spread = [], []
-        for rows, predicted in others:
+        for rows, predicted in other_sets:
             change = self._counts(rows, predicted) - self.whole[rows]
             drops.append(self.score - float(_f1(*(self.total + change.sum(axis=0)))))
             spread.append(self.resampled - _f1(*(self.totals + self.weights[:, rows] @ change).T))
@@ -162,13 +162,13 @@ class _Bench:
 
     def _counts(self, rows: Ints | slice, predicted: Bytes) -> Floats:
         """Per example: true positives, and predicted plus present labels."""
-        present, known = self.present[rows], self.known[rows]
-        either = present.sum(axis=1, dtype=np.int64) + (predicted & known).sum(axis=1, dtype=np.int64)
-        return np.column_stack([(present & predicted).sum(axis=1), either]).astype(np.float64)
+        present, is_known = self.present[rows], self.known[rows]
+        in_any = present.sum(axis=1, dtype=np.int64) + (predicted & is_known).sum(axis=1, dtype=np.int64)
+        return np.column_stack([(present & predicted).sum(axis=1), in_any]).astype(np.float64)
 
 
-def _f1(both: Any, either: Any) -> Any:
-    return np.divide(2 * both, either, out=np.zeros_like(np.asarray(either, dtype=np.float64)), where=either > 0)
+def _f1(both: Any, in_any: Any) -> Any:
+    return np.divide(2 * both, in_any, out=np.zeros_like(np.asarray(in_any, dtype=np.float64)), where=in_any > 0)
 
 
 def _without_each(model: Any, table: Table) -> Iterator[Predicted]:
@@ -211,14 +211,14 @@ def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Predic
 
 def _rows(examples: int, decisions: int) -> Ints:
     """Evenly spaced examples, as many as the work allows."""
-    most = max(200, MOST_DECISIONS // max(1, decisions))
-    if examples <= most:
+    max_rows = max(200, MOST_DECISIONS // max(1, decisions))
+    if examples <= max_rows:
         return np.arange(examples)
-    return np.unique(np.linspace(0, examples - 1, most).round().astype(np.int64))
+    return np.unique(np.linspace(0, examples - 1, max_rows).round().astype(np.int64))
 
 
-def _sorted(found: list[Importance]) -> tuple[Importance, ...]:
-    return tuple(sorted(found, key=lambda item: (-item.drop, item.index)))
+def _sorted(importances: list[Importance]) -> tuple[Importance, ...]:
+    return tuple(sorted(importances, key=lambda item: (-item.drop, item.index)))
 
 
 #: two rules are the same rule in other words if the examples they cover overlap at least so far
@@ -227,7 +227,7 @@ SAME_COVER = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What resampling the training examples leaves of a model.
+    """Stability of a model when the training examples are resampled.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def stability(
 
 
 def _covers(model: Any, table: Table) -> Bools:
-    """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
+    """Mask of the examples that satisfy the feature conditions of each rule, shape (rules, examples)."""
     fitted, table = fit_to(model, table)
     bodies = (without_labels(rule.body) for rule in fitted.rules)
     return covers(PackedBodies.of(bodies, table.features), table.values).T
@@ -326,13 +326,13 @@ def _says(rule: Any) -> set[tuple[int, bool]]:
     return {(item.label, item.weight > 0 if hasattr(item, "weight") else bool(item.value)) for item in rule.head}
 
 
-def _come_back(model: Any, covers: Any, again: Any, others: Any) -> Floats:
-    both = covers.astype(np.float64) @ others.astype(np.float64).T
-    either = covers.sum(axis=1)[:, None] + others.sum(axis=1)[None, :] - both
-    alike = both >= SAME_COVER * np.maximum(either, 1)
+def _come_back(model: Any, covers: Any, again: Any, other_covers: Any) -> Floats:
+    both = covers.astype(np.float64) @ other_covers.astype(np.float64).T
+    in_any = covers.sum(axis=1)[:, None] + other_covers.sum(axis=1)[None, :] - both
+    alike = both >= SAME_COVER * np.maximum(in_any, 1)
     heads = [_says(rule) for rule in again.rules]
-    found = np.zeros(len(model.rules))
+    shares = np.zeros(len(model.rules))
     for number, rule in enumerate(model.rules):
-        said = _says(rule)
-        found[number] = any(said & heads[other] for other in np.flatnonzero(alike[number]))
-    return found
+        literals = _says(rule)
+        shares[number] = any(literals & heads[other] for other in np.flatnonzero(alike[number]))
+    return shares

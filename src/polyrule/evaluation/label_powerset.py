@@ -43,7 +43,7 @@ class LabelPowersetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return self
 
     def predict(self, X: Any) -> Bytes:
-        """Give the label set of the predicted class."""
+        """Return the label set of the predicted class."""
         check_is_fitted(self, "label_sets_")
         if self.estimator_ is None:
             rows = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -11,7 +11,7 @@ import numpy as np
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError
-from polyrule.evaluation.confusion import coded_labels
+from polyrule.evaluation.confusion import encoded_labels
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
 from polyrule.utils.arrays import Bytes
@@ -51,7 +51,7 @@ class ModelComparison:
     resampled: ResampledScores
 
     def difference(self, measure: str, name: str) -> tuple[float, float, float]:
-        """Return how much higher a model scores than the first one, with the 95 % interval of that (low, high).
+        """Return the difference of a model's score to the first one's, with its 95 % interval (low, high).
 
         The interval is that of pairs: both models are scored on the same resamples.
         """
@@ -69,21 +69,21 @@ class ModelComparison:
         """
         first, other = self.predictions[0], self.predictions[self._place(name)]
         labels = self.scores[0].label_names
-        found = []
+        rows = []
         for row in np.flatnonzero((first != other).any(axis=1)).tolist():
             cells = []
             for k in np.flatnonzero(first[row] != other[row]).tolist():
                 truth = int(self.truth[row, k])
                 cells.append((labels[k], int(first[row, k]), int(other[row, k]), None if truth == UNKNOWN else truth))
-            found.append((row, cells))
-        return found
+            rows.append((row, cells))
+        return rows
 
     def changes(self, name: str) -> dict[str, int]:
         """Count rows that differ, labels that the other model sets right, and those that it spoils."""
         cells = [cell for _, row in self.differing(name) for cell in row]
         right = sum(other == truth for _, _, other, truth in cells if truth is not None)
-        known = sum(truth is not None for _, _, _, truth in cells)
-        return {"rows": len(self.differing(name)), "set right": right, "spoilt": known - right}
+        n_known = sum(truth is not None for _, _, _, truth in cells)
+        return {"rows": len(self.differing(name)), "set right": right, "spoilt": n_known - right}
 
     def frame(self) -> Any:
         """Return a data frame with one row per measure and model after the first."""
@@ -100,23 +100,25 @@ class ModelComparison:
         }
 
     def text(self, rows: int = 10, row_names: Sequence[str] | None = None) -> str:
-        """Lay out scores, differences and the first `rows` rows that differ."""
+        """Return scores, differences and the first `rows` rows that differ as text."""
         table = [[measure_words(m), *(f"{scores[m]:.4f}" for scores in self.scores)] for m in _SHOWN]
         lines = [text_table(["", *self.names], table)]
         for name in self.names[1:]:
             lines += ["", f"{name} against {self.names[0]}"]
-            lines.append(text_table(["", "difference", "95 % interval", ""], [self._told(m, name) for m in _SHOWN]))
+            lines.append(
+                text_table(["", "difference", "95 % interval", ""], [self._difference_row(m, name) for m in _SHOWN])
+            )
             changed = self.changes(name)
             lines.append(
                 f"{changed['rows']} of {len(self.truth)} rows differ: {name} sets {changed['set right']} labels right "
                 f"and spoils {changed['spoilt']}"
             )
             for row, cells in self.differing(name)[:rows]:
-                own = str(row + 1) if row_names is None else row_names[row]
-                lines.append(f"  {own}: {'; '.join(map(_cell_words, cells))}")
+                row_name = str(row + 1) if row_names is None else row_names[row]
+                lines.append(f"  {row_name}: {'; '.join(map(_cell_words, cells))}")
         return "\n".join(lines)
 
-    def _told(self, measure: str, name: str) -> list[str]:
+    def _difference_row(self, measure: str, name: str) -> list[str]:
         value, low, high = self.difference(measure, name)
         better = (high < 0) if measure in LOWER_IS_BETTER else (low > 0)
         worse = (low > 0) if measure in LOWER_IS_BETTER else (high < 0)
@@ -124,14 +126,14 @@ class ModelComparison:
         return [measure_words(measure), f"{value:+.4f}", f"{low:+.4f} to {high:+.4f}", verdict]
 
     def _columns(self, measures: Sequence[str]) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = {key: [] for key in ("model", "measure", "value", "difference", "low", "high")}
+        columns: dict[str, list[Any]] = {key: [] for key in ("model", "measure", "value", "difference", "low", "high")}
         for at, name in enumerate(self.names):
             for measure in measures:
                 difference = self.difference(measure, name) if at else (0.0, 0.0, 0.0)
                 entry = (name, measure, self.scores[at][measure], *difference)
-                for key, value in zip(found, entry, strict=True):
-                    found[key].append(value)
-        return found
+                for key, value in zip(columns, entry, strict=True):
+                    columns[key].append(value)
+        return columns
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -139,16 +141,16 @@ class ModelComparison:
         return self.names.index(name)
 
     def __repr__(self) -> str:
-        shown = ", ".join(
+        text = ", ".join(
             f"{name} {scores['micro_f1']:.4f}" for name, scores in zip(self.names, self.scores, strict=True)
         )
-        return f"ModelComparison({len(self.truth)} examples; micro F1: {shown})"
+        return f"ModelComparison({len(self.truth)} examples; micro F1: {text})"
 
 
 def _cell_words(cell: tuple[str, int, int, int | None]) -> str:
     label, first, other, truth = cell
-    known = "unknown" if truth is None else str(truth)
-    return f"{label} {first} -> {other} (truth {known})"
+    truth_text = "unknown" if truth is None else str(truth)
+    return f"{label} {first} -> {other} (truth {truth_text})"
 
 
 def compare_models(
@@ -188,6 +190,6 @@ def compare_models(
         tuple(models),
         tuple(score(truth, predicted, names) for predicted in predictions),
         tuple(predictions),
-        coded_labels(truth, "truth"),
+        encoded_labels(truth, "truth"),
         resample_scores(truth, predictions, resamples, seed),
     )

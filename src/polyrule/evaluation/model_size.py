@@ -76,10 +76,11 @@ def _trees(model: Any) -> ModelSize | None:
         if parts is None:
             continue
         sizes = [_trees(part) for part in _flatten(parts)]
-        known = [size for size in sizes if size is not None]
-        if known and len(known) == len(sizes):
+        known_sizes = [size for size in sizes if size is not None]
+        if known_sizes and len(known_sizes) == len(sizes):
             return ModelSize(
-                rules=sum(size.rules or 0 for size in known), conditions=sum(size.conditions or 0 for size in known)
+                rules=sum(size.rules or 0 for size in known_sizes),
+                conditions=sum(size.conditions or 0 for size in known_sizes),
             )
     return None
 

@@ -13,7 +13,7 @@ from sklearn import metrics
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import DataError
-from polyrule.evaluation.confusion import coded_labels, label_names_or_default
+from polyrule.evaluation.confusion import encoded_labels, label_names_or_default
 from polyrule.utils.arrays import Bytes, Floats
 
 #: ranks at which precision is measured
@@ -67,12 +67,12 @@ class ProbabilityScores:
         return make_frame({"measure": list(self.values), "value": list(self.values.values())})
 
     def text(self) -> str:
-        """Lay the scores out as a table."""
+        """Return the scores as a table."""
         return text_table(["probabilities", ""], [[name, _number(value)] for name, value in self.values.items()])
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} {_number(self.values[name])}" for name in ("macro AUC", "LRAP", "log loss"))
-        return f"ProbabilityScores({self.examples} examples: {shown})"
+        text = ", ".join(f"{name} {_number(self.values[name])}" for name in ("macro AUC", "LRAP", "log loss"))
+        return f"ProbabilityScores({self.examples} examples: {text})"
 
 
 def _number(value: float | None) -> str:
@@ -106,53 +106,53 @@ def score_probabilities(
     >>> score_probabilities([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.8]])["micro AUC"]
     1.0
     """
-    truth, chance = _pair(Y_true, probabilities)
+    truth, probability = _pair(Y_true, probabilities)
     names = label_names_or_default(label_names, truth.shape[1])
-    known = truth != UNKNOWN
-    flat_truth, flat = truth[known], chance[known]
+    is_known = truth != UNKNOWN
+    flat_truth, flat = truth[is_known], probability[is_known]
     if not len(flat):
         raise DataError("no label of these examples is known, so that probabilities cannot be scored")
-    columns = [_label(truth[known[:, k], k], chance[known[:, k], k]) for k in range(len(names))]
+    columns = [_label(truth[is_known[:, k], k], probability[is_known[:, k], k]) for k in range(len(names))]
     two_sided = len(np.unique(flat_truth)) == 2
     values: dict[str, float | None] = {
         "macro AUC": _mean([column[1] for column in columns]),
         "micro AUC": float(metrics.roc_auc_score(flat_truth, flat)) if two_sided else None,
         "macro average precision": _mean([column[2] for column in columns]),
         "micro average precision": float(metrics.average_precision_score(flat_truth, flat)) if two_sided else None,
-        **_ranks(truth[known.all(axis=1)], chance[known.all(axis=1)]),
+        **_ranks(truth[is_known.all(axis=1)], probability[is_known.all(axis=1)]),
         "log loss": _log_loss(flat_truth, flat),
         "Brier score": float(np.mean((flat - flat_truth) ** 2)),
         "calibration error": reliability(Y_true, probabilities, bins=bins).error,
     }
     titles = ("present", "AUC", "average precision", "log loss", "Brier score")
     per_label = {"label": list(names)} | {title: [c[at] for c in columns] for at, title in enumerate(titles)}
-    rows = truth[known.all(axis=1)]
+    rows = truth[is_known.all(axis=1)]
     ranked = int(((rows == 1).any(axis=1) & (rows == 0).any(axis=1)).sum())
-    return ProbabilityScores(values, per_label, int(known.any(axis=1).sum()), ranked)
+    return ProbabilityScores(values, per_label, int(is_known.any(axis=1).sum()), ranked)
 
 
 def _pair(Y_true: Any, probabilities: Any) -> tuple[Bytes, Floats]:
-    truth = coded_labels(Y_true, "Y_true")
-    chance = np.asarray(probabilities, dtype=np.float64)
-    if chance.shape != truth.shape:
-        raise DataError(f"probabilities have shape {chance.shape}, but the truth has shape {truth.shape}")
-    if not (np.isfinite(chance) & (chance >= 0) & (chance <= 1)).all():
+    truth = encoded_labels(Y_true, "Y_true")
+    probability = np.asarray(probabilities, dtype=np.float64)
+    if probability.shape != truth.shape:
+        raise DataError(f"probabilities have shape {probability.shape}, but the truth has shape {truth.shape}")
+    if not (np.isfinite(probability) & (probability >= 0) & (probability <= 1)).all():
         raise DataError("probabilities must be numbers from 0 to 1")
-    return truth, chance
+    return truth, probability
 
 
-def _label(truth: Bytes, chance: Floats) -> list[Any]:
+def _label(truth: Bytes, probability: Floats) -> list[Any]:
     present = int(truth.sum())
     if not len(truth):
         return [0, None, None, None, None]
     two_sided = 0 < present < len(truth)
-    auc = float(metrics.roc_auc_score(truth, chance)) if two_sided else None
-    precision = float(metrics.average_precision_score(truth, chance)) if two_sided else None
-    return [present, auc, precision, _log_loss(truth, chance), float(np.mean((chance - truth) ** 2))]
+    auc = float(metrics.roc_auc_score(truth, probability)) if two_sided else None
+    precision = float(metrics.average_precision_score(truth, probability)) if two_sided else None
+    return [present, auc, precision, _log_loss(truth, probability), float(np.mean((probability - truth) ** 2))]
 
 
-def _log_loss(truth: Bytes, chance: Floats) -> float:
-    clipped = np.clip(chance, _TINY, 1 - _TINY)
+def _log_loss(truth: Bytes, probability: Floats) -> float:
+    clipped = np.clip(probability, _TINY, 1 - _TINY)
     return float(-np.mean(np.where(truth == 1, np.log(clipped), np.log1p(-clipped))))
 
 
@@ -161,34 +161,36 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(there)) if there else None
 
 
-def _ranks(truth: Bytes, chance: Floats) -> dict[str, float | None]:
+def _ranks(truth: Bytes, probability: Floats) -> dict[str, float | None]:
     """Measures of the order of labels within an example, over examples whose labels are all known."""
-    some = (truth == 1).any(axis=1)
-    found: dict[str, float | None] = dict.fromkeys(
+    with_labels = (truth == 1).any(axis=1)
+    values: dict[str, float | None] = dict.fromkeys(
         ("LRAP", "nDCG", *(f"precision@{k}" for k in RANKS), "coverage error")
     )
-    if truth.shape[1] < 2 or not some.any():
-        return found
+    if truth.shape[1] < 2 or not with_labels.any():
+        return values
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found["LRAP"] = float(metrics.label_ranking_average_precision_score(truth[some], chance[some]))
-        found["nDCG"] = float(metrics.ndcg_score(truth[some], chance[some]))
-        found["coverage error"] = float(metrics.coverage_error(truth[some], chance[some]))
+        values["LRAP"] = float(
+            metrics.label_ranking_average_precision_score(truth[with_labels], probability[with_labels])
+        )
+        values["nDCG"] = float(metrics.ndcg_score(truth[with_labels], probability[with_labels]))
+        values["coverage error"] = float(metrics.coverage_error(truth[with_labels], probability[with_labels]))
     for k in RANKS:
         if k <= truth.shape[1]:
-            found[f"precision@{k}"] = precision_at(truth, chance, k)
-    return found
+            values[f"precision@{k}"] = precision_at(truth, probability, k)
+    return values
 
 
-def precision_at(truth: Any, chance: Any, k: int) -> float:
+def precision_at(truth: Any, probability: Any, k: int) -> float:
     """Return the mean share of present labels among the `k` most probable; labels with one probability share places.
 
     >>> precision_at(np.array([[1, 0, 0]]), np.array([[0.5, 0.5, 0.1]]), 1)
     0.5
     """
-    truth, chance = np.asarray(truth), np.asarray(chance)
-    last = -np.partition(-chance, k - 1, axis=1)[:, k - 1 : k]
-    above, level = chance > last, chance == last
+    truth, probability = np.asarray(truth), np.asarray(probability)
+    last = -np.partition(-probability, k - 1, axis=1)[:, k - 1 : k]
+    above, level = probability > last, probability == last
     room = k - above.sum(axis=1)
     share = (truth * level).sum(axis=1) / level.sum(axis=1)
     return float(np.mean(((truth * above).sum(axis=1) + room * share) / k))
@@ -221,7 +223,7 @@ class Reliability:
         return make_frame({name: [one[name] for one in self.bins] for name in names})
 
     def text(self) -> str:
-        """Lay the bins out as a table."""
+        """Return the bins as a table."""
         rows = [
             [
                 f"{one['from']:.2f} to {one['to']:.2f}",
@@ -254,23 +256,23 @@ def reliability(Y_true: Any, probabilities: Any, label: int | None = None, bins:
     >>> round(found.error, 4)
     0.1333
     """
-    truth, chance = _pair(Y_true, probabilities)
+    truth, probability = _pair(Y_true, probabilities)
     if label is not None:
-        truth, chance = truth[:, [label]], chance[:, [label]]
-    known = truth != UNKNOWN
-    flat_truth, flat = truth[known], chance[known]
+        truth, probability = truth[:, [label]], probability[:, [label]]
+    is_known = truth != UNKNOWN
+    flat_truth, flat = truth[is_known], probability[is_known]
     places = np.minimum((flat * bins).astype(np.int64), bins - 1)
-    found: list[dict[str, float]] = []
+    bins: list[dict[str, float]] = []
     for place in np.unique(places).tolist():
         inside = places == place
         count, present = int(inside.sum()), int(flat_truth[inside].sum())
         low, high = wilson(present, count)
         shares = {"predicted": float(flat[inside].mean()), "observed": present / count}
-        found.append(
+        filled.append(
             {"from": place / bins, "to": (place + 1) / bins, **shares, "count": count, "low": low, "high": high}
         )
-    gap = sum(abs(one["predicted"] - one["observed"]) * one["count"] for one in found)
-    return Reliability(found, gap / max(1, len(flat)))
+    gap = sum(abs(one["predicted"] - one["observed"]) * one["count"] for one in filled)
+    return Reliability(filled, gap / max(1, len(flat)))
 
 
 def wilson(hits: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyrule.data.labels import UNKNOWN
 from polyrule.errors import DataError, OptionError
-from polyrule.evaluation.confusion import coded_labels, label_matrix
+from polyrule.evaluation.confusion import encoded_labels, label_matrix
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
 from polyrule.utils.arrays import Bools, Floats
 
@@ -29,7 +29,7 @@ class ResampledScores:
         return float(low), float(high)
 
     def level_with(self, measure: str, best: int, level: float = 0.95) -> list[bool]:
-        """Say of every prediction whether the interval of its difference to the best one holds zero."""
+        """Return True for each prediction whose difference to the best one has an interval with zero."""
         gap = self.values[measure][best] - self.values[measure]
         low, high = np.quantile(-gap if measure in LOWER_IS_BETTER else gap, [(1 - level) / 2, (1 + level) / 2], axis=1)
         return [bool(a <= 0 <= b) for a, b in zip(low, high, strict=True)]
@@ -58,13 +58,13 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     """
     if resamples < 1 or not len(predictions):
         raise OptionError(f"{resamples} resamples of {len(predictions)} predictions: one of each is the least")
-    codes = coded_labels(truth, "truth")
-    known = codes != UNKNOWN
-    present = np.where(known, codes, 0).astype(np.float64)
-    said = [known * _dense(given, codes.shape) for given in predictions]
+    codes = encoded_labels(truth, "truth")
+    is_known = codes != UNKNOWN
+    present = np.where(is_known, codes, 0).astype(np.float64)
+    counted_predictions = [is_known * _dense(labels, codes.shape) for labels in predictions]
     blocks: list[list[dict[str, Floats]]] = []
     for weights in draw(len(codes), resamples, seed):
-        blocks.append([_scores(weights, present, predicted, known) for predicted in said])
+        blocks.append([_scores(weights, present, predicted, is_known) for predicted in counted_predictions])
     names = blocks[0][0].keys()
     return ResampledScores(
         {
@@ -91,13 +91,13 @@ def draw(examples: int, resamples: int, seed: int) -> Iterator[Floats]:
         yield counts.reshape(rows, examples).astype(np.float64)
 
 
-def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> dict[str, Floats]:
+def _scores(weights: Floats, truth: Floats, predicted: Floats, is_known: Bools) -> dict[str, Floats]:
     both = truth * predicted
-    judged = known.any(axis=1)
-    examples, cells = np.maximum(weights @ judged, 1), np.maximum(weights @ known.sum(axis=1), 1)
+    judged = is_known.any(axis=1)
+    examples, cells = np.maximum(weights @ judged, 1), np.maximum(weights @ is_known.sum(axis=1), 1)
     errors = (truth != predicted).sum(axis=1)
     loss = weights @ errors / cells
-    found = {
+    scores = {
         "hamming_loss": loss,
         "hamming_accuracy": 1 - loss,
         "subset_accuracy": weights @ (judged & (errors == 0)) / examples,
@@ -105,10 +105,10 @@ def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> 
     per_label = [weights @ part for part in (both, predicted, truth)]
     per_example = [part.sum(axis=1) for part in (both, predicted, truth)]
     for ratio in RATIOS:
-        found[f"{AVERAGES[0]}_{ratio}"] = ratio_of(ratio, *(part.sum(axis=1) for part in per_label))
-        found[f"{AVERAGES[1]}_{ratio}"] = ratio_of(ratio, *per_label).mean(axis=1)
-        found[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * ratio_of(ratio, *per_example)) / examples
-    return found
+        scores[f"{AVERAGES[0]}_{ratio}"] = ratio_of(ratio, *(part.sum(axis=1) for part in per_label))
+        scores[f"{AVERAGES[1]}_{ratio}"] = ratio_of(ratio, *per_label).mean(axis=1)
+        scores[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * ratio_of(ratio, *per_example)) / examples
+    return scores
 
 
 def ratio_of(ratio: str, tp: Any, predicted: Any, present: Any) -> Floats:

@@ -121,7 +121,7 @@ class Scores:
         return make_frame({"measure": list(MEASURES), "value": [self[measure] for measure in MEASURES]})
 
     def text(self, per_label: bool = False) -> str:
-        """Lay the scores out as a table, averages in columns; with `per_label` the labels' own table follows."""
+        """Return the scores as a table, averages in columns; with `per_label` a table of labels follows."""
         lines = [
             f"Hamming loss      {self['hamming_loss']:.4f}   (accuracy {self['hamming_accuracy']:.4f})",
             f"subset accuracy   {self['subset_accuracy']:.4f}   "
@@ -146,8 +146,8 @@ class Scores:
         return self.text()
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{measure_words(name)} {self[name]:.4f}" for name in _SHOWN)
-        return f"Scores({self.counts.examples} examples, {self.counts.labels} labels: {shown})"
+        text = ", ".join(f"{measure_words(name)} {self[name]:.4f}" for name in _SHOWN)
+        return f"Scores({self.counts.examples} examples, {self.counts.labels} labels: {text})"
 
     @cached_property
     def _exact(self) -> dict[str, Fraction]:
@@ -184,7 +184,7 @@ class Scores:
 
 
 def conventions(zero_division: Any = 0, empty_label: Any = None, empty_example: Any = None) -> str:
-    """Say how what is undefined is counted.
+    """Return a phrase on how undefined quotients count.
 
     >>> conventions(0.1, empty_label=1)
     '0/0 counts 0.1; a label never present nor predicted counts 1'

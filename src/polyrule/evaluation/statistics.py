@@ -77,8 +77,8 @@ def mean_interval(
         return Interval(mean, float("nan"), float("nan"), 1, level)
     inflation = 1 / n + (test_share or 0.0)
     half = float(stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt(sample.var(ddof=1) * inflation))
-    least, greatest = within or (-np.inf, np.inf)
-    return Interval(mean, max(mean - half, least), min(mean + half, greatest), n, level)
+    smallest, greatest = within or (-np.inf, np.inf)
+    return Interval(mean, max(mean - half, smallest), min(mean + half, greatest), n, level)
 
 
 FEWEST_DATA_SETS = 5
@@ -86,7 +86,7 @@ COMFORTABLE_DATA_SETS = 10
 
 
 class TooFewDataSetsError(PolyruleError, ValueError):
-    """A test was asked for on too few data sets to mean anything."""
+    """Too few data sets for a test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class LearnerComparison:
         if k < 3:
             raise OptionError(f"Friedman's test needs at least 3 learners, got {k}: use a signed-rank test for two")
         if (self.scores == self.scores[:, :1]).all():
-            return FriedmanResult(0.0, 1.0, 0.0, 1.0, n, k)  # SciPy's formula is 0/0 where everybody is equal
+            return FriedmanResult(0.0, 1.0, 0.0, 1.0, n, k)  # SciPy's formula is 0/0 if all are equal
         statistic, p_value = stats.friedmanchisquare(*self.scores.T)
         rest = n * (k - 1) - statistic
         f_value = np.inf if rest <= 0 else (n - 1) * statistic / rest
@@ -172,8 +172,8 @@ class LearnerComparison:
         self._require_enough()
         n, k = self.scores.shape
         ranks = self.average_ranks
-        gaps = np.abs(ranks[:, None] - ranks[None, :]) / np.sqrt(k * (k + 1) / (6 * n))
-        values = np.asarray(stats.studentized_range.sf(gaps * np.sqrt(2), k, np.inf))
+        differences = np.abs(ranks[:, None] - ranks[None, :]) / np.sqrt(k * (k + 1) / (6 * n))
+        values = np.asarray(stats.studentized_range.sf(differences * np.sqrt(2), k, np.inf))
         np.fill_diagonal(values, 1.0)
         return np.asarray(np.minimum(values, 1.0))
 
@@ -182,16 +182,16 @@ class LearnerComparison:
         order = self.order
         ranks = self.average_ranks[order]
         reach = self.critical_difference
-        found: list[tuple[int, int]] = []
+        runs: list[tuple[int, int]] = []
         for start in range(len(order)):
             end = int(np.searchsorted(ranks, ranks[start] + reach, side="right")) - 1
-            if end > start and (not found or end > found[-1][1]):
-                found.append((start, end))
-        return [tuple(self.learners[index] for index in order[start : end + 1]) for start, end in found]
+            if end > start and (not runs or end > runs[-1][1]):
+                runs.append((start, end))
+        return [tuple(self.learners[index] for index in order[start : end + 1]) for start, end in runs]
 
     @property
     def caveat(self) -> str | None:
-        """What a reader should know about the power of the tests, or None."""
+        """Return a remark on the power of the tests, or None."""
         n = len(self.data_sets)
         if FEWEST_DATA_SETS <= n < COMFORTABLE_DATA_SETS:
             return f"only {n} data sets: the tests' approximations are rough and a real difference is easily missed"
@@ -225,7 +225,7 @@ class LearnerComparison:
         )
 
     def text(self) -> str:
-        """Lay out ranks, means and the tests' verdicts."""
+        """Return ranks, means and the tests' verdicts as a table."""
         order, means = self.order, self.means()
         rows = [[self.learners[i], f"{self.average_ranks[i]:.2f}", str(means[i])] for i in order]
         lines = [text_table([self.measure, "average rank", "mean [95% interval]"], rows)]
@@ -261,7 +261,7 @@ class FriedmanResult:
     k: int
 
     def text(self, alpha: float) -> str:
-        """Say what the test found."""
+        """Return the result of the test in words."""
         verdict = "the learners differ" if self.p_value < alpha else "no difference can be shown"
         return (
             f"Friedman (N = {self.n}, k = {self.k}): chi² = {self.statistic:.2f}, {_p(self.p_value)}; "

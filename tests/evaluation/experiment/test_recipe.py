@@ -53,7 +53,7 @@ def spy(monkeypatch):
 def test_tuning_sees_the_training_part_only(spy):
     train = data()[range(18)]
     fitted = Recipe(spy).fit(train)
-    assert fitted.chosen == {"depth": 2}
+    assert fitted.parameters == {"depth": 2}
     assert Spy.log[-1] == ("fit", 2, list(range(18)))
     seen = {value for _, _, values in Spy.log for value in values}
     assert seen == set(range(18))
@@ -74,7 +74,7 @@ def test_an_unknown_label_is_no_third_class_to_a_foreign_learner():
 
 def test_a_loss_is_tuned_downwards(spy):
     fitted = Recipe(replace(spy, tune_measure="hamming_loss")).fit(data())
-    assert fitted.chosen == {"depth": 2}
+    assert fitted.parameters == {"depth": 2}
 
 
 def test_preparation_is_fitted_inside_each_inner_fold(monkeypatch):

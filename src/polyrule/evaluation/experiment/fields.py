@@ -34,8 +34,8 @@ class Fields:
 
     def text(self, key: str, default: str = _MISSING) -> str:
         """Read a string."""
-        least = 1 if default is _MISSING else 0
-        return str(self._read(key, default, "a text", lambda value: isinstance(value, str) and len(value) >= least))
+        minimum = 1 if default is _MISSING else 0
+        return str(self._read(key, default, "a text", lambda value: isinstance(value, str) and len(value) >= minimum))
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
         """Read a list of strings."""
@@ -45,20 +45,20 @@ class Fields:
         """Read one of several words."""
         return str(self._read(key, default, f"one of {', '.join(allowed)}", lambda value: value in allowed))
 
-    def integer(self, key: str, default: int, least: int) -> int:
+    def integer(self, key: str, default: int, minimum: int) -> int:
         """Read a whole number."""
-        wanted = f"a whole number of at least {least}"
-        return int(self._read(key, default, wanted, lambda value: type(value) is int and value >= least))
+        allowed = f"a whole number of at least {minimum}"
+        return int(self._read(key, default, allowed, lambda value: type(value) is int and value >= minimum))
 
     def integers(self, key: str, default: Sequence[int]) -> list[int]:
         """Read a list of whole numbers, which is not empty."""
-        wanted = "a list of whole numbers of at least 0"
-        return self._list(key, list(default), wanted, lambda item: type(item) is int and item >= 0, least=1)
+        allowed = "a list of whole numbers of at least 0"
+        return self._list(key, list(default), allowed, lambda item: type(item) is int and item >= 0, minimum=1)
 
     def number(self, key: str, default: Any, share: bool = False) -> Any:
         """Read a number of at least 0, and of a `share` at most 1."""
-        wanted, most = ("a number between 0 and 1", 1.0) if share else ("a number of at least 0", math.inf)
-        number = self._read(key, default, wanted, lambda x: type(x) in (int, float) and 0 <= x <= most)
+        allowed, maximum = ("a number between 0 and 1", 1.0) if share else ("a number of at least 0", math.inf)
+        number = self._read(key, default, allowed, lambda x: type(x) in (int, float) and 0 <= x <= maximum)
         return number if number is default else float(number)
 
     def flag(self, key: str, default: bool) -> bool:
@@ -93,20 +93,20 @@ class Fields:
             fields.done()
 
     def done(self) -> None:
-        """Complain about keys that nobody asked for."""
+        """Raise an error for keys that were not read."""
         if self._rest:
             raise OptionError(f"{self.where}: unknown key {next(iter(self._rest))!r}")
 
-    def _list(self, key: str, default: list[Any], wanted: str, fits: Fits, least: int = 0) -> list[Any]:
+    def _list(self, key: str, default: list[Any], allowed: str, fits: Fits, minimum: int = 0) -> list[Any]:
         def whole(value: Any) -> bool:
-            return isinstance(value, list) and len(value) >= least and all(map(fits, value))
+            return isinstance(value, list) and len(value) >= minimum and all(map(fits, value))
 
-        return list(self._read(key, default, wanted, whole))
+        return list(self._read(key, default, allowed, whole))
 
-    def _read(self, key: str, default: Any, wanted: str, fits: Fits) -> Any:
+    def _read(self, key: str, default: Any, allowed: str, fits: Fits) -> Any:
         value = self._rest.pop(key, default)
         if value is _MISSING:
             raise OptionError(f"{self.where}: {key} is missing")
         if value is not default and not fits(value):
-            raise OptionError(f"{self.where}: {key} must be {wanted}, got {value!r}")
+            raise OptionError(f"{self.where}: {key} must be {allowed}, got {value!r}")
         return value

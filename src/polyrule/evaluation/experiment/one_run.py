@@ -42,7 +42,7 @@ class Run:
 
     @property
     def split_name(self) -> str:
-        """What rows call the split."""
+        """Name of the split in rows."""
         return "test" if self.fold is None else f"seed {self.seed} fold {self.fold + 1}"
 
     @property
@@ -82,7 +82,7 @@ def _splits(split: SplitSpec) -> list[tuple[int | None, int | None]]:
 
 
 def shown_names(run: Run) -> dict[str, Any]:
-    """The columns of a row that say how a run is shown; they do not change what it says."""
+    """Columns of a row that state how a run is shown; they do not change its results."""
     return {
         "data": run.data.name,
         "learner": run.learner.name,
@@ -93,7 +93,7 @@ def shown_names(run: Run) -> dict[str, Any]:
 
 
 def describe_run(run: Run) -> dict[str, Any]:
-    """The columns that say which run a row belongs to; every row has them, whatever became of the run."""
+    """Columns that state which run a row belongs to; every row has them, however the run ended."""
     return shown_names(run) | {
         "key": run.key,
         "discretised": run.data.discretise is not None,
@@ -120,7 +120,7 @@ def execute(run: Run, score_options: Mapping[str, float]) -> dict[str, Any]:
     scores = score(test.Y, predicted, None, **score_options)
     return {
         "status": "ok",
-        "tuned": fitted.chosen,
+        "tuned": fitted.parameters,
         "fit_seconds": fit_seconds,
         "fit_cpu_seconds": fit_cpu_seconds,
         "predict_seconds": predict_seconds,
@@ -159,10 +159,10 @@ def load_data(spec: DataSpec) -> Dataset:
         return _read(spec.source, **spec.parameters)
     if not spec.make:
         return load(spec.source)
-    made: Any = import_name(spec.source)(**spec.parameters)
-    if isinstance(made, Dataset):
-        return made
-    features, labels = made
+    data: Any = import_name(spec.source)(**spec.parameters)
+    if isinstance(data, Dataset):
+        return data
+    features, labels = data
     return Dataset(
         Table.from_array(features), labels, tuple(f"label {i}" for i in range(1, labels.shape[1] + 1)), spec.name
     )
@@ -171,8 +171,8 @@ def load_data(spec: DataSpec) -> Dataset:
 def _load_files(spec: DataSpec) -> tuple[Dataset, Dataset]:
     """Read the two parts of a data set; the second has the features of the first, and its labels."""
     train = _read(spec.source, **spec.parameters)
-    known = {"labels": list(train.label_names)} if "tags" in spec.parameters else {}
-    test = _read(spec.test, **{**spec.parameters, **known}, features=train.features)
+    labels_of_train = {"labels": list(train.label_names)} if "tags" in spec.parameters else {}
+    test = _read(spec.test, **{**spec.parameters, **labels_of_train}, features=train.features)
     if test.label_names != train.label_names:
         raise DataError(f"{spec.test}: its labels are not those of {spec.source}, in the same order")
     return train, test

@@ -31,15 +31,15 @@ class Recipe:
         """Learn every step from the training part, the only data this method can see."""
         return self._fit_once(train, self._tune(train) if self.learner.tune else {})
 
-    def _fit_once(self, train: Dataset, chosen: dict[str, Any]) -> FittedRecipe:
+    def _fit_once(self, train: Dataset, parameters: dict[str, Any]) -> FittedRecipe:
         steps: list[Any] = [EqualFrequencyDiscretiser(self.discretise)] if self.discretise else []
         if self.learner.input == "matrix":
             steps.append(MatrixEncoder())
         prepared: Any = train.X
         for step in steps:
             prepared = step.fit(prepared).transform(prepared)
-        model = make_estimator(self.learner.class_path, {**self.learner.parameters, **chosen})
-        return FittedRecipe(steps, model.fit(prepared, _labels_for(self.learner, train.Y)), chosen)
+        model = make_estimator(self.learner.class_path, {**self.learner.parameters, **parameters})
+        return FittedRecipe(steps, model.fit(prepared, _labels_for(self.learner, train.Y)), parameters)
 
     def _tune(self, train: Dataset) -> dict[str, Any]:
         """Choose the parameters that score best on inner folds of the training part; of equals, those listed first."""
@@ -66,7 +66,7 @@ class FittedRecipe:
 
     steps: list[Any]
     model: Any
-    chosen: dict[str, Any]
+    parameters: dict[str, Any]
 
     def predict(self, X: Table) -> Any:
         """Predict labels from features; the true labels are not passed, so nothing can look at them."""
@@ -96,16 +96,16 @@ def import_name(path: str) -> Any:
     for end in range(len(parts) - 1, 0, -1):
         module_name = ".".join(parts[:end])
         try:
-            found: Any = import_module(module_name)
+            target: Any = import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name is not None and module_name.startswith(error.name) and end > 1:
                 continue
             raise
         for part in parts[end:]:
-            if not hasattr(found, part):
+            if not hasattr(target, part):
                 raise OptionError(f"{module_name} has no {'.'.join(parts[end:])!r}")
-            found = getattr(found, part)
-        return found
+            target = getattr(target, part)
+        return target
     raise OptionError(f"nothing is named {path!r}")
 
 
@@ -117,7 +117,7 @@ def _value(value: Any) -> Any:
 
 
 def _labels_for(learner: LearnerSpec, Y: Any) -> Any:
-    """Give foreign learners a dense matrix of 0 and 1, which all of them understand."""
+    """Return a dense matrix of 0 and 1, which all other learners understand."""
     if learner.input == "table":
         return Y
     require_known(Y, learner.class_path)

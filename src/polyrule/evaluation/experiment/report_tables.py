@@ -179,7 +179,7 @@ def size_table(results: Results) -> ResultTable:
         for learner in results.learners:
             if not results.select(data, learner):
                 continue
-            cells = [_shown(results.value(data, learner, column), form) for column, _, form in columns]
+            cells = [_cell_text(results.value(data, learner, column), form) for column, _, form in columns]
             multi, labels = heads(results, data, learner)
             status = _failure(results, data, learner)
             rows.append([data, learner, *cells[:2], multi, labels, *cells[2:], status])
@@ -195,8 +195,8 @@ def size_table(results: Results) -> ResultTable:
 def _comparisons(results: Results, spec: ComparisonSpec, notes: list[str]) -> Iterator[tuple[str, LearnerComparison]]:
     """Each measure by which the learners can be compared; what had to be left out is added to the notes."""
     for measure in spec.measures:
-        comparison, left_out = results.comparison(spec, measure)
-        notes += [note for note in left_out if note not in notes]
+        comparison, excluded = results.comparison(spec, measure)
+        notes += [note for note in excluded if note not in notes]
         if comparison is not None:
             yield measure, comparison
 
@@ -232,7 +232,7 @@ def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
 
 
 def failure_table(results: Results) -> ResultTable:
-    """What did not end well, and why."""
+    """Runs that did not end well, with the reason."""
     rows = [
         [row["data"], row["learner"], row["split"], row["status"], str(row.get("error", ""))]
         for row in results.failures
@@ -293,7 +293,7 @@ def _with_half_width(value: Interval) -> str:
     return f"{value.mean:.3f}" if math.isnan(value.low) else f"{value.mean:.3f} ± {value.half:.3f}"
 
 
-def _shown(value: Interval | None, form: Callable[[float], str]) -> str:
+def _cell_text(value: Interval | None, form: Callable[[float], str]) -> str:
     return "" if value is None else form(value.mean)
 
 

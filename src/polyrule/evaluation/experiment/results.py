@@ -98,20 +98,20 @@ class Results:
         notes : tuple of str
             Which data sets were left out, and why.
         """
-        notes, kept = [], []
+        notes, compared = [], []
         table: dict[str, list[float]] = {learner: [] for learner in spec.learners}
         for data in spec.data:
             values = {learner: self.value(data, learner, measure) for learner in spec.learners}
             if holes := [learner for learner, value in values.items() if value is None]:
                 notes.append(f"{data} is left out: no result for {', '.join(holes)}.")
                 continue
-            kept.append(data)
+            compared.append(data)
             for learner, value in values.items():
                 table[learner] += [value.mean] if value is not None else []
-        if not kept or not spec.learners:
+        if not compared or not spec.learners:
             return None, tuple(notes)
         higher = measure not in LOWER_IS_BETTER
-        return compare_learners(table, kept, higher, spec.alpha, measure), tuple(notes)
+        return compare_learners(table, compared, higher, spec.alpha, measure), tuple(notes)
 
 
 def scores_of(row: Row, options: Mapping[str, float]) -> Scores:

@@ -1,4 +1,4 @@
-"""Carrying out an experiment: what is missing is run, in processes of its own within limits; what is there is kept."""
+"""Runs of an experiment: missing ones are run in separate processes within limits; others are kept."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _outcome(run: Run, score_options: Mapping[str, float], threads: int) -> dict
 
 
 def _end_with_parent() -> None:
-    """End this process when the experiment's own process is gone: nobody would receive its answer."""
+    """End this process when the process of the experiment has ended: its answer would not be received."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -147,7 +147,7 @@ class ProcessPool:
 
     @property
     def running(self) -> list[str]:
-        """What is being worked on now."""
+        """Runs in progress."""
         return [f"{active.run.data.name} {active.run.learner.name}" for active in self._active]
 
     def _start(self, run: Run) -> _Active:
@@ -159,7 +159,7 @@ class ProcessPool:
         return _Active(run, process, ours, time.monotonic())
 
     def _outcome(self, active: _Active) -> dict[str, Any] | None:
-        """Return what became of a run, or None while it works."""
+        """Return the result of a run, or None while it works."""
         if active.answer.poll():
             try:
                 outcome: dict[str, Any] = active.answer.recv()
@@ -212,7 +212,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an experiment is.
+    """Progress of an experiment.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def run_experiment(
     Each row is stored when its run ends, whole or not at all; a run that was under way when the process was killed is
     started again by the next call. A second process on the same directory is refused.
 
-    Scripts that call this must do so under ``if __name__ == "__main__":``, because runs are processes of their own.
+    Scripts that call this must do so under ``if __name__ == "__main__":``, because runs are separate processes.
 
     Parameters
     ----------

@@ -24,13 +24,13 @@ class DataSpec:
     make: bool = False  # whether `source` is a function that returns a `Dataset` (or X and Y)
     # Arguments of that function, or of `polyrule.data.read` for a file
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    # Turn numeric features into so many intervals of equal frequency, fitted on each training part
+    # Turn numeric features into this number of intervals of equal frequency, fitted on each training part
     discretise: int | None = None
     file: str = ""  # what the files hold, as a digest, if `source` is a file
     test: str = ""  # the file with the test part; without one that is the last third of the rows
 
     def definition(self) -> dict[str, Any]:
-        """Return what decides the results: of files what they hold, not where they lie."""
+        """Return the options that decide the results: of files their contents, not their place."""
         members = asdict(self)
         for name in ("source", "test") if self.file else ("file", "test"):
             del members[name]
@@ -59,7 +59,7 @@ class LearnerSpec:
 
 @dataclass(frozen=True)
 class SplitSpec:
-    """How train and test examples are separated: the published parts, or folds."""
+    """Split into train and test examples: the published parts, or folds."""
 
     kind: str = "parts"
     folds: int = 10
@@ -69,7 +69,7 @@ class SplitSpec:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may use before it is ended and recorded as such.
+    """Limits of one run, after which it is ended and recorded as such.
 
     `seconds` is wall-clock time; `cpu_seconds` (Linux) is fairer on a machine that has other work to do.
     """
@@ -181,7 +181,7 @@ def parse_spec(
         learners=learners,
         split=_split(top),
         limits=_limits(top),
-        workers=top.integer("workers", 1, least=1),
+        workers=top.integer("workers", 1, minimum=1),
         python_path=tuple(str((folder / entry).resolve()) for entry in top.texts("python_path")),
         scores=_score_options(top),
         measures=_measures(top, ExperimentSpec.measures),
@@ -197,7 +197,7 @@ def _data(fields: Fields, folder: Path) -> DataSpec:
     make, file, test = fields.text("make", ""), fields.text("file", ""), fields.text("test", "")
     name = fields.text("name", Path(file).stem) if file else fields.text("name")
     source = fields.text("source", name)
-    bins = fields.integer("discretise", 0, least=0)
+    bins = fields.integer("discretise", 0, minimum=0)
     parameters = fields.table("parameters")
     if bins == 1:
         raise OptionError(f"{fields.where}: discretise must be at least 2 intervals, or 0 for none, got 1")
@@ -228,19 +228,19 @@ def _learners(fields: Fields) -> list[LearnerSpec]:
         "input": fields.choice("input", ("table", "matrix"), default_input),
         "tune": fields.lists("tune"),
         "tune_measure": fields.choice("tune_measure", MEASURES, "micro_f1"),
-        "tune_folds": fields.integer("tune_folds", 3, least=2),
+        "tune_folds": fields.integer("tune_folds", 3, minimum=2),
         "family": fields.text("family", name),
     }
     parameters, grid = fields.table("parameters"), fields.lists("grid")
     measure = fields.text("measure", "")
     learners = []
     for values in itertools.product(*grid.values()):
-        chosen = dict(zip(grid, values, strict=True))
+        values_of_grid = dict(zip(grid, values, strict=True))
         learners.append(
             LearnerSpec(
                 name=" ".join([name, *(str(value) for value in values)]),
-                parameters={**parameters, **chosen},
-                measure=str(chosen.get("measure", measure or parameters.get("measure", ""))),
+                parameters={**parameters, **values_of_grid},
+                measure=str(values_of_grid.get("measure", measure or parameters.get("measure", ""))),
                 **common,
             )
         )
@@ -251,7 +251,7 @@ def _split(top: Fields) -> SplitSpec:
     with top.section("split") as fields:
         return SplitSpec(
             kind=fields.choice("kind", ("parts", "folds"), "parts"),
-            folds=fields.integer("folds", 10, least=2),
+            folds=fields.integer("folds", 10, minimum=2),
             seeds=tuple(fields.integers("seeds", (0,))),
             stratified=fields.flag("stratified", True),
         )
@@ -263,7 +263,7 @@ def _limits(top: Fields) -> Limits:
             seconds=fields.number("seconds", Limits.seconds),
             cpu_seconds=fields.number("cpu_seconds", None),
             memory_mb=fields.number("memory_mb", Limits.memory_mb),
-            threads=fields.integer("threads", Limits.threads, least=1),
+            threads=fields.integer("threads", Limits.threads, minimum=1),
         )
 
 
@@ -292,11 +292,12 @@ def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[Lear
     )
     if not 0 < spec.alpha < 1:  # before hours of runs, not when their tables are made
         raise OptionError(f"{fields.where}: alpha must lie between 0 and 1, got {spec.alpha:g}")
-    for kind, given, known in (("data set", spec.data, known_data), ("learner", spec.learners, known_learners)):
-        for name in given:
-            if name not in known:
-                raise OptionError(f"{fields.where}: no {kind} is named {name!r} (there are: {', '.join(known)})")
-            if given.count(name) > 1:
+    several = (("data set", spec.data, known_data), ("learner", spec.learners, known_learners))
+    for kind, names, known_names in several:
+        for name in names:
+            if name not in known_names:
+                raise OptionError(f"{fields.where}: no {kind} is named {name!r} (there are: {', '.join(known_names)})")
+            if names.count(name) > 1:
                 raise OptionError(f"{fields.where}: the {kind} {name!r} is listed twice")
     return spec
 

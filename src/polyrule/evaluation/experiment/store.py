@@ -75,7 +75,7 @@ class RowStore:
         return row
 
     def read_run(self, key: str) -> Row:
-        """Return the row of a run, which says how the run ended and, if it ended well, what was counted."""
+        """Return the row of a run: how it ended and, if it ended well, the counts."""
         row = self.read(key)
         problem = _problem(row)
         if problem:
@@ -122,7 +122,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _problem(row: Row) -> str:
-    """What is wrong with the row of a run, or nothing."""
+    """Return the error in the row of a run, or ""."""
     if not isinstance(row.get("status"), str):
         return "does not say how the run ended ('status')"
     if row["status"] != "ok":
@@ -141,7 +141,7 @@ def _problem(row: Row) -> str:
 
 
 def _fit_together(counts: dict[str, Any]) -> bool:
-    """Whether no label has more examples than are known, and each example with a known label is in one group."""
+    """Return True if no label has more examples than are known, and groups count each example once."""
     groups, examples = counts.get("example_groups"), counts["examples"]
     columns: list[Any] = [counts.get(name) for name in _PER_LABEL]
     if "known" in counts:
@@ -150,12 +150,12 @@ def _fit_together(counts: dict[str, Any]) -> bool:
         return False
     if not isinstance(groups, list) or not all(_are_counts(group) and len(group) == 4 for group in groups):
         return False
-    known = counts.get("known", [examples] * len(columns[0]))
+    n_known = counts.get("known", [examples] * len(columns[0]))
     grouped = sum(group[3] for group in groups)
     # an example with no known label is in no group
-    whole = max(known) <= grouped <= min(examples, sum(known)) if "known" in counts else grouped == examples
-    cells = zip(*columns[:3], known, strict=True)
-    return whole and grouped > 0 and max(known) <= examples and all(sum(cell[:3]) <= cell[3] for cell in cells)
+    whole = max(n_known) <= grouped <= min(examples, sum(n_known)) if "known" in counts else grouped == examples
+    cells = zip(*columns[:3], n_known, strict=True)
+    return whole and grouped > 0 and max(n_known) <= examples and all(sum(cell[:3]) <= cell[3] for cell in cells)
 
 
 def _is_count(value: Any) -> bool:

@@ -141,7 +141,7 @@ a:focus-visible,.scroll:focus-visible{outline:2px solid var(--mark);outline-offs
 
 
 def results_page(results: Results, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, str]]) -> str:
-    """Lay out tables and figures; figures come as (name, title, SVG text)."""
+    """Write tables and figures; figures come as (name, title, SVG text)."""
     spec = results.spec
     contents = _links("Tables", [(table.name, table.title) for table in tables])
     contents += _links("Figures", [(name, title) for name, title, _ in figures])
@@ -224,12 +224,12 @@ def performance_beside_published(results: Results, path: str | Path) -> ResultTa
     measures = [name for name in published[0] if name not in _WORDS]
     rows: list[list[str | Cell]] = []
     for entry in published:
-        own = [results.value(entry["data"], entry["learner"], measure) for measure in measures]
+        ours = [results.value(entry["data"], entry["learner"], measure) for measure in measures]
         if not results.select(entry["data"], entry["learner"]):
             continue
         cells = [
             _beside(None if value is None else f"{100 * value.mean:.2f}", entry[measure])
-            for value, measure in zip(own, measures, strict=True)
+            for value, measure in zip(ours, measures, strict=True)
         ]
         same = sum(cell.text.endswith("(=)") for cell in cells)
         rows.append([entry["data"], entry["learner"], *cells, f"{same} of {len(cells)}", _usable(entry["reference"])])
@@ -249,25 +249,25 @@ def models_beside_published(results: Results, path: str | Path) -> ResultTable:
         multi, labels = heads(results, entry["data"], entry["learner"])
         if rules is None or not multi:
             continue
-        own = (f"{rules.mean:.0f}", multi, labels)
-        cells = [_beside(value, entry[column]) for value, column in zip(own, _MODEL_COLUMNS, strict=True)]
+        ours = (f"{rules.mean:.0f}", multi, labels)
+        cells = [_beside(value, entry[column]) for value, column in zip(ours, _MODEL_COLUMNS, strict=True)]
         rows.append([entry["data"], entry["learner"], *cells, _usable(entry["reference"])])
     header = ["data", "learner", *_MODEL_COLUMNS.values(), "reference"]
     notes = ["In brackets: ours minus published; = where they agree to the digits printed."]
     return ResultTable.of("published-models", "Model statistics beside the paper's", header, rows, notes, left=2)
 
 
-def _beside(own: str | None, published: str) -> Cell:
+def _beside(ours: str | None, published: str) -> Cell:
     """Compare as printed: both were rounded to the same digits, so equal texts are equal results."""
-    if own is None:
+    if ours is None:
         return Cell(f"none ({published or 'none'})")
     if published == "":
-        return Cell(f"{own} (none)")
-    difference = float(own) - float(published)
+        return Cell(f"{ours} (none)")
+    difference = float(ours) - float(published)
     digits = len(published.partition(".")[2])
     if abs(difference) < 0.5 * 10**-digits:
-        return Cell(f"{own} (=)", bold=True)
-    return Cell(f"{own} ({difference:+.{digits}f})")
+        return Cell(f"{ours} (=)", bold=True)
+    return Cell(f"{ours} ({difference:+.{digits}f})")
 
 
 def _usable(reference: str) -> str:

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 from polyrule.data.results import MissingExtraError
 
-# every series also has a shape or dash of its own
+# every series also has a shape or dash that no other has
 ACCENT, RIGHT, WRONG, SOFT, FAINT = "#3a4fc4", "#12877b", "#b8431a", "#6b6c65", "#c9c9c1"
 COLOURS = (ACCENT, WRONG, RIGHT, "#7a4bb3", "#8a6d00", "#555555")
 DASHES = ("-", "--", ":", "-.")
 
 
 class Figure(Protocol):
-    """What every figure of an evaluation can do."""
+    """Base of the figures of an evaluation."""
 
     def frame(self) -> Any:
         """Return the numbers behind the figure."""
@@ -57,6 +57,6 @@ def svg_text(figure: Figure) -> str:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "polyrule"}):
         axes.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close(axes.figure)  # the text is what was wanted, not a picture in a notebook
+        sys.modules["matplotlib.pyplot"].close(axes.figure)  # the text is the result, not a picture in a notebook
     text = buffer.getvalue()
     return text[text.index("<svg") :]

@@ -25,7 +25,7 @@ class TimePair:
 
     @property
     def single_times_labels(self) -> float:
-        """What learning single-label heads would cost if every label paid the whole price again."""
+        """Time to learn single-label heads if each label cost as much as all together."""
         return self.single * self.labels
 
 
@@ -92,15 +92,15 @@ class TrainingTimes:
         ax = new_axes(ax, 6.4, 6.0)
         measures = list(dict.fromkeys(pair.measure for pair in self.pairs))
         for number, measure in enumerate(measures):
-            chosen = [pair for pair in self.pairs if pair.measure == measure]
+            pairs = [pair for pair in self.pairs if pair.measure == measure]
             style: dict[str, Any] = {"marker": _MARKERS[number % len(_MARKERS)], "s": 42}
             colour = _COLOURS[number % len(_COLOURS)]
-            multi = [pair.multi for pair in chosen]
-            ax.scatter([pair.single for pair in chosen], multi, color=colour, label=measure, **style)
+            multi = [pair.multi for pair in pairs]
+            ax.scatter([pair.single for pair in pairs], multi, color=colour, label=measure, **style)
             ax.scatter(
-                [pair.single_times_labels for pair in chosen], multi, facecolors="none", edgecolors=colour, **style
+                [pair.single_times_labels for pair in pairs], multi, facecolors="none", edgecolors=colour, **style
             )
-            for pair in chosen:
+            for pair in pairs:
                 ax.annotate(pair.data, (pair.single, pair.multi), xytext=(4, 4), textcoords="offset points", fontsize=6)
         if self.pairs:
             values = [value for pair in self.pairs for value in (pair.single, pair.multi, pair.single_times_labels)]
