@@ -1,6 +1,6 @@
 """Benchmark data by name.
 
-Some comes with the package: emotions, and the worked example of the paper. `names` and `describe` say what there is.
+Some comes with the package: emotions, and the worked example of the paper. `names` and `describe` list them.
 """
 
 from __future__ import annotations
@@ -79,48 +79,48 @@ def load(
         raise OptionError(f"part must be 'train', 'test' or None, not {part!r}")
     if name == PAPER_EXAMPLE:
         return load_paper_example()
-    known = entry(name)
-    if known.name == "emotions":
+    source = entry(name)
+    if source.name == "emotions":
         return _without(load_emotions(part), drop)
-    folder = find_folder(known)
+    folder = find_folder(source)
     if folder is not None:
-        return _read_parts(known, folder, part, drop)
+        return _read_parts(source, folder, part, drop)
     if not download:
-        raise DataError(f"data set {known.name!r} is not on this machine, and download is off; {_BY_HAND}")
-    return _downloaded(known, part, drop, progress)
+        raise DataError(f"data set {source.name!r} is not on this machine, and download is off; {_BY_HAND}")
+    return _downloaded(source, part, drop, progress)
 
 
-def _downloaded(known: Entry, part: Part | None, drop: Any, progress: Progress | None) -> Dataset:
+def _downloaded(source: Entry, part: Part | None, drop: Any, progress: Progress | None) -> Dataset:
     try:
-        folder = remote.download(known, progress)
+        folder = remote.download(source, progress)
     except Unreachable as problem:
-        if known.openml is not None and part is None:
+        if source.openml is not None and part is None:
             try:
-                return _without(remote.from_openml(known), drop)
+                return _without(remote.from_openml(source), drop)
             except Unreachable as other:
                 problem = Unreachable(f"{problem}; {other}")
         raise DataError(
-            f"data set {known.name!r} is not on this machine and could not be downloaded; {_BY_HAND} ({problem})"
+            f"data set {source.name!r} is not on this machine and could not be downloaded; {_BY_HAND} ({problem})"
         ) from problem
     try:
         for one in ("train", "test"):
-            remote.check(_read_part(known, folder, one, ()), known, one)
+            remote.check(_read_part(source, folder, one, ()), source, one)
     except DataError:
-        remote.discard(folder, known)
+        remote.discard(folder, source)
         raise
-    return _read_parts(known, folder, part, drop)
+    return _read_parts(source, folder, part, drop)
 
 
-def _read_parts(known: Entry, folder: Path, part: Part | None, drop: Any) -> Dataset:
-    parts = [_read_part(known, folder, one, drop) for one in (("train", "test") if part is None else (part,))]
-    return parts[0] if part else concatenate(parts, known.name)
+def _read_parts(source: Entry, folder: Path, part: Part | None, drop: Any) -> Dataset:
+    parts = [_read_part(source, folder, one, drop) for one in (("train", "test") if part is None else (part,))]
+    return parts[0] if part else concatenate(parts, source.name)
 
 
-def find_folder(known: Entry) -> Path | None:
+def find_folder(source: Entry) -> Path | None:
     """Folder with the files of a data set, if it is on this machine."""
     for root in data_roots():
-        for folder in (root / known.name, root):
-            if part_file(known, folder, "train") is not None:
+        for folder in (root / source.name, root):
+            if part_file(source, folder, "train") is not None:
                 return folder
     return None
 
@@ -128,16 +128,16 @@ def find_folder(known: Entry) -> Path | None:
 def data_roots() -> list[Path]:
     """Folders that may hold benchmark data, the first one first."""
     roots = [remote.cache_folder()]
-    if given := os.environ.get("POLYRULE_DATA"):
-        roots.append(Path(given))
+    if folder := os.environ.get("POLYRULE_DATA"):
+        roots.append(Path(folder))
     if CHECKOUT_DATA is not None:
         roots.append(CHECKOUT_DATA)
     return roots
 
 
-def part_file(known: Entry, folder: Path, part: str) -> Path | None:
+def part_file(source: Entry, folder: Path, part: str) -> Path | None:
     """The file of one part, compressed or not."""
-    candidates = (folder / f"{known.name}-{part}.arff{ending}" for ending in ("", ".gz", ".bz2", ".xz", ".zst"))
+    candidates = (folder / f"{source.name}-{part}.arff{ending}" for ending in ("", ".gz", ".bz2", ".xz", ".zst"))
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -156,21 +156,21 @@ def concatenate(parts: list[Dataset], name: str) -> Dataset:
     )
 
 
-def _read_part(known: Entry, folder: Path, part: str, drop: Any) -> Dataset:
-    path = part_file(known, folder, part)
+def _read_part(source: Entry, folder: Path, part: str, drop: Any) -> Dataset:
+    path = part_file(source, folder, part)
     if path is None:
-        raise DataError(f"{folder}: the {part} part of {known.name} is missing ({known.name}-{part}.arff)")
-    made = read(path, labels=folder / f"{known.name}.xml", drop=drop, name=known.name)
-    made.info["part"] = part
-    return made
+        raise DataError(f"{folder}: the {part} part of {source.name} is missing ({source.name}-{part}.arff)")
+    data = read(path, labels=folder / f"{source.name}.xml", drop=drop, name=source.name)
+    data.info["part"] = part
+    return data
 
 
 def _without(data: Dataset, drop: Any) -> Dataset:
     gone = some_columns(drop, data.feature_names, "drop")
     if not gone:
         return data
-    kept = [j for j in range(len(data.features)) if j not in gone]
-    return replace(data, X=data.X.rearranged(kept, [data.features[j] for j in kept]))
+    columns = [j for j in range(len(data.features)) if j not in gone]
+    return replace(data, X=data.X.rearranged(columns, [data.features[j] for j in columns]))
 
 
 EMOTIONS_LABELS = 6
@@ -188,10 +188,10 @@ def _emotions() -> tuple[tuple[str, ...], npt.NDArray[np.str_], Floats]:
 def load_emotions(part: str | None) -> Dataset:
     """593 songs, 72 audio features, 6 moods (Trohidis et al., 2008), with the benchmark's split."""
     names, parts, values = _emotions()
-    chosen = values if part is None else values[parts == part]
+    rows = values if part is None else values[parts == part]
     features = [Feature(name) for name in names[EMOTIONS_LABELS:]]
-    X = Table.from_array(chosen[:, EMOTIONS_LABELS:], features)
-    Y = chosen[:, :EMOTIONS_LABELS].astype(np.uint8)
+    X = Table.from_array(rows[:, EMOTIONS_LABELS:], features)
+    Y = rows[:, :EMOTIONS_LABELS].astype(np.uint8)
     return Dataset(X, Y, names[:EMOTIONS_LABELS], "emotions", info={"source": "embedded", "part": part})
 
 
@@ -226,7 +226,7 @@ def describe(name: str) -> dict[str, Any]: ...
 @overload
 def describe(name: None = None) -> list[dict[str, Any]]: ...
 def describe(name: str | None = None) -> dict[str, Any] | list[dict[str, Any]]:
-    """Tell what is known about one data set, or about all of them.
+    """Return a description of one data set, or of all of them.
 
     ``pandas.DataFrame(describe())`` makes a table of it. For what is *in* a data set that was loaded, see
     `polyrule.data.Dataset.describe`.
@@ -245,9 +245,9 @@ def describe(name: str | None = None) -> dict[str, Any] | list[dict[str, Any]]:
     """
     if name is not None:
         return _record(entry(name))
-    return [_record(known) for known in ENTRIES.values()]
+    return [_record(source) for source in ENTRIES.values()]
 
 
-def _record(known: Entry) -> dict[str, Any]:
-    said = {name: value for name, value in asdict(known).items() if name not in ("openml", "checksums")}
-    return said | {"density": round(known.density, 4)}
+def _record(source: Entry) -> dict[str, Any]:
+    record = {name: value for name, value in asdict(source).items() if name not in ("openml", "checksums")}
+    return record | {"density": round(source.density, 4)}

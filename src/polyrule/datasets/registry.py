@@ -1,4 +1,4 @@
-"""What is known about the benchmark data sets: size, labels, where they come from, whom to cite."""
+"""Benchmark data sets: size, labels, where they come from, whom to cite."""
 
 from __future__ import annotations
 
@@ -168,8 +168,8 @@ _CHECKSUMS = {
     "mediamill": ("1d3f4612bc9622f1", "5b8eea67ac70688f"),
 }
 ENTRIES = {
-    name: replace(known, checksums=dict(zip(("train", "test"), _CHECKSUMS[name], strict=True)))
-    for name, known in ENTRIES.items()
+    name: replace(entry, checksums=dict(zip(("train", "test"), _CHECKSUMS[name], strict=True)))
+    for name, entry in ENTRIES.items()
 }
 
 
@@ -181,8 +181,8 @@ def entry(name: str) -> Entry:
     >>> entry("cal500").labels
     174
     """
-    by_lower = {known.lower(): known for known in ENTRIES}
-    found = by_lower.get(str(name).lower())
-    if found is not None:
-        return ENTRIES[found]
+    by_lower = {entry.lower(): entry for entry in ENTRIES}
+    name_of_entry = by_lower.get(str(name).lower())
+    if name_of_entry is not None:
+        return ENTRIES[name_of_entry]
     raise OptionError(f"there is no data set {name!r}{did_you_mean(str(name), ENTRIES)} (known: {', '.join(ENTRIES)})")

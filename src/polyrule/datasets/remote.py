@@ -37,8 +37,8 @@ SITES = (
 
 def cache_folder() -> Path:
     """Folder for downloads: ``POLYRULE_CACHE``, or the usual place of the operating system."""
-    if given := os.environ.get("POLYRULE_CACHE"):
-        return Path(given)
+    if folder := os.environ.get("POLYRULE_CACHE"):
+        return Path(folder)
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
@@ -54,19 +54,19 @@ def sites() -> tuple[str, ...]:
     return ((mirror.rstrip("/") + "/{name}/{file}",) if mirror else ()) + SITES
 
 
-def download(known: Entry, progress: Progress | None = None) -> Path:
+def download(entry: Entry, progress: Progress | None = None) -> Path:
     """Fetch the files of a data set into the cache from the first site that has them all."""
-    folder = cache_folder() / known.name
+    folder = cache_folder() / entry.name
     problems = []
     for pattern in sites():
         try:
-            for file in _files(known):
+            for file in _files(entry):
                 if not (folder / file).is_file():
-                    fetch(pattern.format(name=known.name, file=file), folder / file, progress)
+                    fetch(pattern.format(name=entry.name, file=file), folder / file, progress)
             return folder
         except Unreachable as problem:
             problems.append(str(problem))
-            discard(folder, known)
+            discard(folder, entry)
         except OSError as problem:
             reason = problem.strerror or problem
             raise OutputError(
@@ -75,14 +75,14 @@ def download(known: Entry, progress: Progress | None = None) -> Path:
     raise Unreachable("; ".join(problems))
 
 
-def discard(folder: Path, known: Entry) -> None:
+def discard(folder: Path, entry: Entry) -> None:
     """Remove the complete files of a data set from the cache; cut-off downloads stay to be resumed."""
-    for file in _files(known):
+    for file in _files(entry):
         (folder / file).unlink(missing_ok=True)
 
 
-def _files(known: Entry) -> tuple[str, ...]:
-    return f"{known.name}.xml", f"{known.name}-test.arff", f"{known.name}-train.arff"
+def _files(entry: Entry) -> tuple[str, ...]:
+    return f"{entry.name}.xml", f"{entry.name}-test.arff", f"{entry.name}-train.arff"
 
 
 def checksum(data: Dataset) -> str:
@@ -105,37 +105,37 @@ def checksum(data: Dataset) -> str:
     return digest.hexdigest()
 
 
-def check(data: Dataset, known: Entry, part: str) -> None:
+def check(data: Dataset, entry: Entry, part: str) -> None:
     """Compare a downloaded part with what the benchmark holds."""
-    expected = known.checksums.get(part)
-    found = checksum(data)
-    if expected is not None and found != expected:
+    expected = entry.checksums.get(part)
+    digest = checksum(data)
+    if expected is not None and digest != expected:
         raise DataError(
-            f"data set {known.name!r}: the downloaded {part} part is not the benchmark's (checksum {found}, expected "
+            f"data set {entry.name!r}: the downloaded {part} part is not the benchmark's (checksum {digest}, expected "
             f"{expected}); get the files from another place and set POLYRULE_DATA"
         )
 
 
-def from_openml(known: Entry) -> Dataset:
+def from_openml(entry: Entry) -> Dataset:
     """Load a whole data set from OpenML through scikit-learn, which keeps its own cache and checks."""
     from sklearn.datasets import fetch_openml
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about attempts that failed; what comes of them is said below
-            found: Any = fetch_openml(data_id=known.openml, as_frame=True, parser="auto")
+            warnings.simplefilter("ignore")  # about attempts that failed; the result is reported below
+            fetched: Any = fetch_openml(data_id=entry.openml, as_frame=True, parser="auto")
     except (OSError, ValueError, ImportError) as problem:
         reason = " ".join(str(problem).split())
-        raise Unreachable(f"OpenML data set {known.openml}: {reason}") from problem
-    X, (Y, names) = to_table(found.data), to_labels(found.target)
-    made = Dataset(X, Y, names, known.name, info={"source": f"OpenML {known.openml}", "part": None})
-    expected = (known.examples, known.features, known.labels)
-    if (len(made), X.shape[1], len(names)) != expected:
+        raise Unreachable(f"OpenML data set {entry.openml}: {reason}") from problem
+    X, (Y, names) = to_table(fetched.data), to_labels(fetched.target)
+    data = Dataset(X, Y, names, entry.name, info={"source": f"OpenML {entry.openml}", "part": None})
+    expected = (entry.examples, entry.features, entry.labels)
+    if (len(data), X.shape[1], len(names)) != expected:
         raise DataError(
-            f"OpenML data set {known.openml} has {len(made)} examples, {X.shape[1]} features and {len(names)} labels, "
-            f"but {known.name} has {expected[0]}, {expected[1]} and {expected[2]}"
+            f"OpenML data set {entry.openml} has {len(data)} examples, {X.shape[1]} features and {len(names)} labels, "
+            f"but {entry.name} has {expected[0]}, {expected[1]} and {expected[2]}"
         )
-    return made
+    return data
 
 
 Progress = Callable[[int, int | None], None]
@@ -184,7 +184,7 @@ def fetch(url: str, target: Path, progress: Progress | None = None, largest: int
 
 @contextlib.contextmanager
 def _own_part(target: Path) -> Iterator[Path]:
-    """The shared ``.part`` file if no other process is at it, else one of our own."""
+    """The shared ``.part`` file if no other process uses it, else a separate one."""
     with hold(target.with_name(target.name + ".lock")) as free:
         if free:
             yield target.with_name(target.name + ".part")
@@ -198,7 +198,7 @@ def _own_part(target: Path) -> Iterator[Path]:
 
 
 def _remembered(part: Path) -> Path:
-    """Where the server's name for this version of the file is kept while it is incomplete."""
+    """File of the server's name for this version of the file, while it is incomplete."""
     return part.with_name(part.name + ".json")
 
 
@@ -231,10 +231,10 @@ def _transfer(url: str, part: Path, progress: Progress | None, largest: int) -> 
 
 def _read_version(part: Path) -> str | None:
     try:
-        found = json.loads(_remembered(part).read_text())
+        etag = json.loads(_remembered(part).read_text())
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, str) else None
+    return etag if isinstance(etag, str) else None
 
 
 def _remember_version(part: Path, answer: Any) -> None:

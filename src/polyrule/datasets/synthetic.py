@@ -83,7 +83,7 @@ class PlantedRule:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the planted data is made.
+    """Options of the planted data.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ class Plan:
 def planted_rules(**options: Any) -> tuple[Dataset, tuple[PlantedRule, ...]]:
     """Make data whose labels a known rule list sets.
 
-    The planted list works as any rule list does: the first rule that sets a label wins, and labels that nobody set are
-    absent. Then noise flips labels.
+    The planted list works as any rule list does: the first rule that sets a label wins, and labels that no rule set are
+    absent. Then noise inverts labels.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _features(plan: Plan, random: np.random.Generator) -> Floats:
 
 
 def _fire(rule: PlantedRule, X: Floats, state: Ints8) -> Bools:
-    """Set what nobody has set on the examples that the rule covers, and return these."""
+    """Set unset labels on the examples that the rule covers, and return these."""
     covered = rule.covers(X, state)
     for label, value in rule.head:
         state[covered & (state[:, label] < 0), label] = value
@@ -221,9 +221,9 @@ def _plant(
     for _ in range(_ATTEMPTS):
         rule = _draw(plan, random, state, *allowed)
         covered = rule.covers(X, state)
-        least = plan.min_coverage * plan.examples
+        min_rows = plan.min_coverage * plan.examples
         fresh = min(int((covered & (state[:, label] < 0)).sum()) for label, _ in rule.head)
-        if covered.sum() >= least and fresh >= least and covered.sum() < plan.examples:
+        if covered.sum() >= min_rows and fresh >= min_rows and covered.sum() < plan.examples:
             return rule
     raise OptionError(
         f"no rule was found that newly labels {plan.min_coverage:g} of the examples; "
@@ -231,7 +231,7 @@ def _plant(
     )
 
 
-def _draw(plan: Plan, random: np.random.Generator, state: Ints8, labels: list[int], most: int) -> PlantedRule:
+def _draw(plan: Plan, random: np.random.Generator, state: Ints8, labels: list[int], max_size: int) -> PlantedRule:
     width = plan.numeric + plan.nominal
     size = int(random.integers(plan.conditions[0], plan.conditions[1] + 1))
     body = [_draw_condition(plan, random, int(j)) for j in random.choice(width, size=min(size, width), replace=False)]
@@ -245,7 +245,7 @@ def _draw(plan: Plan, random: np.random.Generator, state: Ints8, labels: list[in
     free = [label for label in labels if label not in tested]
     if not free:
         free, body = labels, body[:-1]
-    count = min(int(random.integers(plan.head_size[0], most + 1)), len(free))
+    count = min(int(random.integers(plan.head_size[0], max_size + 1)), len(free))
     head = np.sort(random.choice(free, size=count, replace=False))
     value = 0 if random.random() < plan.negative else 1
     return PlantedRule(tuple((int(label), value) for label in head), tuple(body))
@@ -260,7 +260,7 @@ def _draw_condition(plan: Plan, random: np.random.Generator, j: int) -> PlantedC
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Which learned rule found which planted one.
+    """Match of learned with planted rules.
 
     Attributes
     ----------
@@ -319,20 +319,22 @@ def recovery(
     """
     X = np.asarray(data.X)
     targets = _coverages(planted, X, len(data.label_names))
-    found = _coverages([_as_planted(rule) for rule in learned], X, len(data.label_names))
+    learned_rules = _coverages([_as_planted(rule) for rule in learned], X, len(data.label_names))
     matches: list[int | None] = []
     matched: set[int] = set()
     for head, covered in targets:
         scores = [
             _overlap(covered, other) if (head == other_head if whole_head else head & other_head) else 0.0
-            for other_head, other in found
+            for other_head, other in learned_rules
         ]
         best = int(np.argmax(scores)) if scores else -1
         matches.append(best if best >= 0 and scores[best] >= agreement else None)
         matched |= {number for number, score in enumerate(scores) if score >= agreement}
     hits = sum(match is not None for match in matches)
     return Recovery(
-        tuple(matches), len(matched) / len(found) if found else 0.0, hits / len(targets) if targets else 0.0
+        tuple(matches),
+        len(matched) / len(learned_rules) if learned_rules else 0.0,
+        hits / len(targets) if targets else 0.0,
     )
 
 
@@ -353,7 +355,7 @@ def _as_planted(rule: Any) -> PlantedRule:
 
 
 def _condition(condition: Any) -> Any:
-    """Stored rules live in a later stage, so their conditions are told apart by what they have."""
+    """Stored rules are of a room above, so their conditions are distinguished by their attributes."""
     if hasattr(condition, "threshold"):
         return PlantedCondition("numeric", condition.feature, condition.op, condition.threshold)
     if hasattr(condition, "label"):
@@ -371,8 +373,8 @@ class _Learned:
 
     def holds(self, X: Floats, state: Ints8) -> Bools:
         if hasattr(self.condition, "members"):
-            held = [_condition(member).holds(X, state) for member in self.condition.members]
-            return np.asarray(np.sum(held, axis=0) >= self.condition.least)
+            satisfied = [_condition(member).holds(X, state) for member in self.condition.members]
+            return np.asarray(np.sum(satisfied, axis=0) >= self.condition.least)
         column = X[:, self.condition.feature]
         if hasattr(self.condition, "values"):
             return np.isin(column, self.condition.values)

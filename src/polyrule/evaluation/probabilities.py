@@ -262,7 +262,7 @@ def reliability(Y_true: Any, probabilities: Any, label: int | None = None, bins:
     is_known = truth != UNKNOWN
     flat_truth, flat = truth[is_known], probability[is_known]
     places = np.minimum((flat * bins).astype(np.int64), bins - 1)
-    bins: list[dict[str, float]] = []
+    filled: list[dict[str, float]] = []
     for place in np.unique(places).tolist():
         inside = places == place
         count, present = int(inside.sum()), int(flat_truth[inside].sum())

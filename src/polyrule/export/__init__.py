@@ -42,9 +42,9 @@ def export(model: Any, language: str, **options: Any) -> str | bytes:
     >>> namespace["predict"]({"colours": 6})
     {'red': 1}
     """
-    known = (*LANGUAGES, "onnx")
-    if language not in known:
-        raise OptionError(f"no export to {language!r}; there is {', '.join(known)}")
+    languages = (*LANGUAGES, "onnx")
+    if language not in languages:
+        raise OptionError(f"no export to {language!r}; there is {', '.join(languages)}")
     for name in options:
         if name not in OPTIONS.get(language, ()):
             raise OptionError(f"{name} is no option of the export to {language}")
@@ -62,7 +62,7 @@ def export_onnx(model: Any) -> bytes:
 
 
 def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
-    """Return what an exported model is fed with for the rows of `X`: an array per feature that some rule tests.
+    """Return the inputs of an exported model for the rows of `X`: an array per feature that some rule tests.
 
     Examples
     --------

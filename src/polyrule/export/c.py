@@ -257,7 +257,7 @@ def _choice_lines(model: RuleEnsemble) -> list[str]:
 
 
 def _expected_f1_lines(model: RuleEnsemble) -> list[str]:
-    """From the sets' totals in `merits` to their expected F1, and the first that is as good as any."""
+    """Turn the sets' totals in `merits` into their expected F1, and return the first of the best."""
     sets = model.decision.label_sets
     longest = max(map(len, sets))
     return [

@@ -86,7 +86,7 @@ class _Nodes:
         graph = self.graph
         parts = [part.accept(self) for part in node.parts]
         if node.count == 1:
-            return graph.either(parts)
+            return graph.any_of(parts)
         total, *counts = [graph.add("Cast", part, to=7) for part in parts]  # 7: INT64
         for count in counts:
             total = graph.add("Add", total, count)
@@ -97,13 +97,13 @@ class _Nodes:
         graph = self.graph
         column = graph.codes(index)
         codes = codes or (-2,)  # a feature without categories, of which no value is known
-        return graph.either([graph.add("Equal", column, graph.constant(np.array(one, np.int64))) for one in codes])
+        return graph.any_of([graph.add("Equal", column, graph.constant(np.array(one, np.int64))) for one in codes])
 
 
 class Graph:
     """An ONNX graph in the making.
 
-    Every feature that is asked for becomes an input of shape (examples, 1): doubles, NaN where missing; or text for a
+    Every feature that is tested becomes an input of shape (examples, 1): doubles, NaN where missing; or text for a
     nominal feature, where every text that is no category counts as missing. A comparison with NaN is false in ONNX as
     it is here, so conditions need no care.
     """
@@ -116,13 +116,13 @@ class Graph:
                 "the export to ONNX needs the package onnx: pip install 'polyrule[onnx]'"
             ) from error
         if not features:
-            raise ModelError("a model without features cannot be exported to ONNX: no input says how many examples")
+            raise ModelError("a model without features cannot be exported to ONNX: no input has the number of examples")
         self._onnx: Any = onnx
         self.features, self.label_names = features, label_names
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._inputs: dict[int, str] = {}
-        self._known: dict[Any, str] = {}
+        self._by_key: dict[Any, str] = {}
         self._outputs: list[Any] = []
 
     def add(self, op: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
@@ -135,11 +135,11 @@ class Graph:
         """Return the name of a constant tensor; equal ones are stored once."""
         array = np.asarray(value)
         key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in self._known:
+        if key not in self._by_key:
             name = f"/polyrule/constant/{len(self._constants)}"
             self._constants.append(self._onnx.numpy_helper.from_array(array, name))
-            self._known[key] = name
-        return self._known[key]
+            self._by_key[key] = name
+        return self._by_key[key]
 
     def condition(self, condition: Condition, label: Callable[[int], tuple[str, str]] | None = None) -> str:
         """Return the name of a column of booleans that is true for examples that satisfy a condition.
@@ -151,19 +151,19 @@ class Graph:
 
     def once(self, key: Hashable, make: Callable[[], str]) -> str:
         """Return the name of a column that is made at the first call with its key."""
-        if key not in self._known:
-            self._known[key] = make()
-        return self._known[key]
+        if key not in self._by_key:
+            self._by_key[key] = make()
+        return self._by_key[key]
 
-    def either(self, names: Sequence[str]) -> str:
-        """Return where any of the columns is true."""
-        result, *others = names
-        for other in others:
+    def any_of(self, names: Sequence[str]) -> str:
+        """Return a column that is true where any of the columns is."""
+        result, *rest_of_names = names
+        for other in rest_of_names:
             result = self.add("Or", result, other)
         return result
 
-    def every(self, names: Sequence[str]) -> str | None:
-        """Return where all of the columns are true; None for no column, which means everywhere."""
+    def all_of(self, names: Sequence[str]) -> str | None:
+        """Return a column that is true where all columns are; None for no column, which means everywhere."""
         result = None
         for name in names:
             result = name if result is None else self.add("And", result, name)
@@ -186,9 +186,9 @@ class Graph:
     def output(self, name: str, source: str, kind: str) -> None:
         """Make a tensor of shape (examples, labels) a result of the graph."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [source], [name]))
-        kinds = {"int64": self._onnx.TensorProto.INT64, "float64": self._onnx.TensorProto.DOUBLE}
+        types = {"int64": self._onnx.TensorProto.INT64, "float64": self._onnx.TensorProto.DOUBLE}
         shape = ["examples", len(self.label_names)]
-        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kinds[kind], shape))
+        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, types[kind], shape))
 
     def to_bytes(self, description: str) -> bytes:
         """Check the graph and return it as the bytes of a file."""
@@ -211,10 +211,10 @@ class Graph:
     def codes(self, index: int) -> str:
         """Return the number of a feature's category, -1 for any other text."""
         key = ("codes", index)
-        if key not in self._known:
+        if key not in self._by_key:
             feature = self.features[index]
             categories = feature.categories or (_no_category(feature),)  # a table of none cannot be stored
-            self._known[key] = self.add(
+            self._by_key[key] = self.add(
                 "LabelEncoder",
                 self.feature(index),
                 domain="ai.onnx.ml",
@@ -222,4 +222,4 @@ class Graph:
                 values_int64s=list(range(len(categories))) if feature.categories else [-1],
                 default_int64=-1,
             )
-        return self._known[key]
+        return self._by_key[key]

@@ -34,10 +34,10 @@ def helpers(features: Features, used: Sequence[int], language: str) -> str:
     return "".join(dict.fromkeys(d.HELPERS.get(language, "") for d in derivations if d is not None))
 
 
-def enough(count: int, parts: list[str], either: str) -> str:
-    """Return that at least `count` of some expressions hold; of one, in the words of the language."""
+def at_least(count: int, parts: list[str], any_sign: str) -> str:
+    """Return the expression that at least `count` of some expressions hold."""
     if count == 1:
-        return f"({either.join(parts)})"
+        return f"({any_sign.join(parts)})"
     return f"({' + '.join(f'({part})' for part in parts)} >= {count})"
 
 
@@ -46,7 +46,7 @@ class Language:
     """Syntax of a language: each rule is a comment, a test and the effect of the rule."""
 
     both: str
-    either: str
+    any_of: str
     equal: str
     unequal: str
     always: str
@@ -103,7 +103,7 @@ class _Expression:
     def one_of(self, node: OneOf) -> str:
         x, language = self._variable(node.column), self.language
         if node.column.source == "label" or language.quoted is None:
-            equal = language.either.join(f"{x} {language.equal} {code}" for code in node.codes)
+            equal = language.any_of.join(f"{x} {language.equal} {code}" for code in node.codes)
             return equal if len(node.codes) == 1 else f"({equal})"
         categories = self.features[node.column.index].categories
         names = [language.quoted(categories[code]) for code in node.codes]
@@ -118,7 +118,7 @@ class _Expression:
 
     def at_least(self, node: AtLeast) -> str:
         parts = [part.accept(self) for part in node.parts]
-        return enough(node.count, parts, self.language.either)
+        return at_least(node.count, parts, self.language.any_of)
 
     def _variable(self, column: Column) -> str:
         return f"y[{column.index}]" if column.source == "label" else self.language.variable.format(column.index)

@@ -33,33 +33,33 @@ class _ListGraph:
             graph.feature(feature)
         self.assigned = graph.rows(np.zeros(width, dtype=bool))
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
-        self.chances = graph.rows(model.chances[-1])
+        self.probabilities = graph.rows(model.chances[-1])
         self.active = graph.rows(np.ones(1, dtype=bool))
-        for rule, head, chances in zip(model.rules, model.heads, model.chances, strict=False):
-            self._apply(rule, head, chances)
+        for rule, head, probabilities in zip(model.rules, model.heads, model.chances, strict=False):
+            self._apply(rule, head, probabilities)
 
     def to_bytes(self) -> bytes:
         graph = self.graph
         if relation_constants(self.model):
-            margins = graph.add("Sub", self.chances, graph.constant(np.array(2.0)))
-            labels = _related(graph, self.model, graph.add("Where", self.present, self.chances, margins))
+            margins = graph.add("Sub", self.probabilities, graph.constant(np.array(2.0)))
+            labels = _related(graph, self.model, graph.add("Where", self.present, self.probabilities, margins))
         else:
             labels = graph.add("Cast", self.present, to=7)  # 7: INT64
         graph.output("labels", labels, "int64")
-        graph.output("probabilities", self.chances, "float64")
+        graph.output("probabilities", self.probabilities, "float64")
         return graph.to_bytes(title(self.model))
 
-    def _apply(self, rule: Rule, head: dict[int, int], chances: Floats) -> None:
+    def _apply(self, rule: Rule, head: dict[int, int], probabilities: Floats) -> None:
         graph = self.graph
-        fires = graph.every([self.active, *(graph.condition(condition, self._label) for condition in rule.body)])
+        fires = graph.all_of([self.active, *(graph.condition(condition, self._label) for condition in rule.body)])
         labels = range(len(self.model.label_names))
-        mask, values = (np.array([head.get(label, -1) >= least for label in labels]) for least in (0, 1))
+        mask, values = (np.array([head.get(label, -1) >= smallest for label in labels]) for smallest in (0, 1))
         reached = graph.add("And", str(fires), graph.constant(mask.reshape(1, -1)))
         newly = graph.add("And", reached, graph.add("Not", self.assigned))
         # Runtimes have no choice between Booleans, so it is written out.
-        kept = graph.add("And", self.present, graph.add("Not", newly))
-        self.present = graph.add("Or", kept, graph.add("And", newly, graph.constant(values.reshape(1, -1))))
-        self.chances = graph.add("Where", newly, graph.constant(chances.reshape(1, -1)), self.chances)
+        before = graph.add("And", self.present, graph.add("Not", newly))
+        self.present = graph.add("Or", before, graph.add("And", newly, graph.constant(values.reshape(1, -1))))
+        self.probabilities = graph.add("Where", newly, graph.constant(probabilities.reshape(1, -1)), self.probabilities)
         self.assigned = graph.add("Or", self.assigned, reached)
         if rule.stop:
             any_new = graph.add("ReduceMax", graph.add("Cast", newly, to=6), axes=[1], keepdims=1)  # 6: INT32
@@ -81,7 +81,7 @@ def _ensemble(model: RuleEnsemble) -> bytes:
         weights = np.zeros((1, len(model.label_names)))
         for entry in rule.head:
             weights[0, entry.label] = entry.weight
-        fires = graph.every(names)
+        fires = graph.all_of(names)
         added = graph.constant(weights)
         scores = graph.add("Add", scores, added if fires is None else graph.add("Where", fires, added, nothing))
     graph.output("labels", _decide(graph, model, scores), "int64")
@@ -145,7 +145,9 @@ def _related(graph: Graph, model: RuleList | RuleEnsemble, margins: str) -> str:
 def _as_good_f1(graph: Graph, totals: str, members: Bytes, unit: float) -> str:
     """1 for the sets whose expected F1 is as large as any, 0 for the others."""
     below = graph.add("Sub", totals, graph.add("ReduceMax", totals, axes=[1], keepdims=1))
-    chances = graph.add("Exp", graph.add("Mul", below, graph.constant(np.array(unit))))
-    merits = graph.add("MatMul", chances, graph.constant(pairwise_f1(members)))
-    least = graph.add("Mul", graph.add("ReduceMax", merits, axes=[1], keepdims=1), graph.constant(np.array(AS_GOOD)))
-    return graph.add("Cast", graph.add("GreaterOrEqual", merits, least), to=1)  # 1: FLOAT
+    probabilities = graph.add("Exp", graph.add("Mul", below, graph.constant(np.array(unit))))
+    expected_f1 = graph.add("MatMul", probabilities, graph.constant(pairwise_f1(members)))
+    smallest = graph.add(
+        "Mul", graph.add("ReduceMax", expected_f1, axes=[1], keepdims=1), graph.constant(np.array(AS_GOOD))
+    )
+    return graph.add("Cast", graph.add("GreaterOrEqual", expected_f1, smallest), to=1)  # 1: FLOAT

@@ -20,7 +20,7 @@ from polyrule.data.dates import format_date
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
-from polyrule.export.language import enough, relation_constants, title
+from polyrule.export.language import at_least, relation_constants, title
 from polyrule.export.quoting import rule_comment, sql_name, sql_number, sql_string
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.narrowing import used_features
@@ -59,9 +59,9 @@ def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[s
     columns = [f"t.{sql_name(key)} AS {short}" for key, short in zip(keys, numbered, strict=True)]
     columns += [f"{_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
     first = f"input AS (\n{_select(columns or ['1 AS unread'], f'{sql_name(table)} AS t')}\n)"
-    chosen = [f"{short} AS {sql_name(key)}" for key, short in zip(keys, numbered, strict=True)]
-    chosen += [f"{value} AS {sql_name(name)}" for value, name in zip(labels, model.label_names, strict=True)]
-    return f"-- {title(model)}\nWITH {', '.join([first, *parts])}\n{_select(chosen, source)};\n"
+    columns_of_result = [f"{short} AS {sql_name(key)}" for key, short in zip(keys, numbered, strict=True)]
+    columns_of_result += [f"{value} AS {sql_name(name)}" for value, name in zip(labels, model.label_names, strict=True)]
+    return f"-- {title(model)}\nWITH {', '.join([first, *parts])}\n{_select(columns_of_result, source)};\n"
 
 
 def _select(columns: list[str], source: str) -> str:
@@ -113,7 +113,7 @@ class _Expression:
         parts = [part.accept(self) for part in node.parts]
         if node.count > 1:
             parts = [f"CASE WHEN {part} THEN 1 ELSE 0 END" for part in parts]
-        return enough(node.count, parts, " OR ")
+        return at_least(node.count, parts, " OR ")
 
 
 def _tests(body: Sequence[Condition], expression: _Expression) -> list[str]:
@@ -189,7 +189,7 @@ def _largest(columns: list[str], results: list[str] | None = None) -> str:
 
 
 class _Plan:
-    """Which rule is computed at which level, and how."""
+    """Plan of a query: the level on which each rule is computed."""
 
     def __init__(self, model: RuleList) -> None:
         self.model, self.heads, self.writers = model, model.heads, model.writers
@@ -220,7 +220,7 @@ class _Plan:
         return f"CASE {cases} ELSE {otherwise} END"
 
     def stop_column(self) -> str:
-        """Return the number of the first rule whose stop takes effect: it fired and found a label that nobody wrote."""
+        """Return the number of the first rule whose stop takes effect: it fired and set an unset label."""
         cases = []
         for stop in self.stops:
             before = [[w + 1 for w in self.writers[label] if w < stop] for label in self.heads[stop]]
@@ -247,10 +247,10 @@ def _distinct(lists: list[list[int]]) -> list[list[int]]:
 
 
 def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str], str]:
-    """Return the same of an ensemble."""
+    """Return parts, labels and source for an ensemble."""
     decision, labels = model.decision, []
     tests = [_tests(rule.body, _Expression(model.features)) for rule in model.rules]
-    fired = ["*", *(_rule_column(model, index, mine) for index, mine in enumerate(tests))]
+    fired = ["*", *(_rule_column(model, index, body_tests) for index, body_tests in enumerate(tests))]
     parts, source = [f"fired AS (\n{_select(fired, 'input')}\n)"], "fired"
     if related := relation_constants(model):
         margins = [
@@ -272,7 +272,7 @@ def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str
 
 
 def _rule_column(model: Any, index: int, tests: list[str]) -> str:
-    """Whether the body of a rule holds, and above it the rule."""
+    """Return the column of a rule: 1 if its body holds, with the rule as a comment."""
     text = rule_comment(model, index, unicode=True)
     return f"-- {text}\n  CASE WHEN {' AND '.join(tests) or '1 = 1'} THEN 1 ELSE 0 END AS r{index + 1}"
 
@@ -318,7 +318,7 @@ def _total(model: RuleEnsemble, place: int) -> str:
 
 
 def _expected_f1(model: RuleEnsemble) -> list[str]:
-    """How probable the sets are, then labels in sets of each size, then every set's expected F1.
+    """Return parts for the probability of sets, of labels in sets of each size, and the expected F1 of sets.
 
     A set without labels has the label -1, so that no label where there is none counts as right.
     """

@@ -42,7 +42,7 @@ class Limits:
     deadline: float | None = None
 
     def check_time(self, name: str) -> None:
-        """Raise if the time is up; `name` is what is being worked on."""
+        """Raise an error if the time limit is exceeded; `name` is the work in progress."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitError(f"{name}: not finished within the {self.seconds:g} seconds that are allowed")
 
@@ -113,7 +113,7 @@ def current_limits() -> Limits:
 
 
 class Budget:
-    """What one input may cost: `name` is what errors call it, `stored` its size as it was given."""
+    """Budget of one input: `name` is its name in errors, `stored` its size on the disk."""
 
     def __init__(self, name: str, stored: int = 0, max_bytes: float | None = None) -> None:
         set_here = current_limits()
@@ -125,11 +125,11 @@ class Budget:
 
     @property
     def limits_content(self) -> bool:
-        """Whether plain content, which costs what it is, is limited too, and not only what it expands to."""
+        """True if plain content is limited, too, and not only what compressed content expands to."""
         return self._explicit_bytes is not None
 
     def tick(self) -> None:
-        """Raise if the time is up."""
+        """Raise an error if the time limit is exceeded."""
         self.limits.check_time(self.name)
 
     def bytes(self, count: int, what: str) -> None:
@@ -155,25 +155,25 @@ class Budget:
 
     def names(self, count: int, what: str = "columns") -> None:
         """Raise if the input implies more columns or labels in all than allowed."""
-        most = self.limits.max_cells
-        if most is None:
-            most = max(DEFAULT_NAMES, self._stored)
-        if count > most:
+        max_names = self.limits.max_cells
+        if max_names is None:
+            max_names = max(DEFAULT_NAMES, self._stored)
+        if count > max_names:
             raise LimitError(
-                f"{self.name}: {count} {what} are more than the {most} that are allowed for a file of "
+                f"{self.name}: {count} {what} are more than the {max_names} that are allowed for a file of "
                 f"{self._stored} bytes; set polyrule.limits(max_cells=...) if you trust the file"
             )
 
     def _most_cells(self) -> int:
-        most = self.most_bytes // _BYTES_PER_CELL
+        max_cells = self.most_bytes // _BYTES_PER_CELL
         if self._explicit_bytes is None:
-            most = min(most, max(DEFAULT_CELLS, _CELLS_PER_BYTE * self._stored))
-        return most if self.limits.max_cells is None else min(most, self.limits.max_cells)
+            max_cells = min(max_cells, max(DEFAULT_CELLS, _CELLS_PER_BYTE * self._stored))
+        return max_cells if self.limits.max_cells is None else min(max_cells, self.limits.max_cells)
 
 
 def _tighter(one: int | None, other: int | None) -> int | None:
-    given = [limit for limit in (one, other) if limit is not None]
-    return min(given) if given else None
+    limits = [limit for limit in (one, other) if limit is not None]
+    return min(limits) if limits else None
 
 
 def _whole_limit(name: str, value: float | None) -> int | None:

@@ -39,8 +39,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = home_of[name]
-        found = getattr(import_late(f"{package}.{home}"), name) if home else import_late(f"{package}.{name}")
-        setattr(sys.modules[package], name, found)
-        return found
+        value = getattr(import_late(f"{package}.{home}"), name) if home else import_late(f"{package}.{name}")
+        setattr(sys.modules[package], name, value)
+        return value
 
     return find

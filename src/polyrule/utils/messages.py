@@ -18,7 +18,7 @@ _OPTION_NAMES: ContextVar[Mapping[str, str] | None] = ContextVar("polyrule_optio
 
 @contextlib.contextmanager
 def option_names(renamed: Mapping[str, str]) -> Iterator[None]:
-    """Let messages name options of the command line in place of parameters.
+    """Make messages name options of the command line in place of parameters.
 
     `renamed` are the options whose name is not that of the parameter.
 
@@ -81,8 +81,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 2]} …"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return what to append to "there is no X": the most similar known name, or nothing.
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a hint to append to "there is no X": the most similar name, or "".
 
     Examples
     --------
@@ -92,7 +92,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     ''
     """
     # long names and very many names are never what someone mistyped, and comparing them would take minutes
-    by_lower = {other.lower(): other for other in reversed(list(known)[:5000]) if len(other) <= 200}
+    by_lower = {other.lower(): other for other in reversed(list(names)[:5000]) if len(other) <= 200}
     lower = name.lower()[:100]
     close = difflib.get_close_matches(lower, by_lower, n=1)
     if not close and len(lower) > 2:  # a part of a longer name: "died" and "died_in_hospital"

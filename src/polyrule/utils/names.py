@@ -44,7 +44,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text shows what it is."""
+    """True if a text shows all its characters."""
     return text.isprintable() and (text.isascii() or not _doubtful(text))
 
 
@@ -65,20 +65,20 @@ def doubtful_marks(text: str) -> set[int]:
 
 
 def _doubtful(text: str) -> set[int]:
-    found = {match.start() for match in _INVISIBLE.finditer(text)}
+    places = {match.start() for match in _INVISIBLE.finditer(text)}
     for word in _WORD.finditer(text):
         letters = word.group()
         if letters.isascii():
             continue
-        mixed = _ASCII_LETTER.search(letters) is not None
+        has_ascii = _ASCII_LETTER.search(letters) is not None
         for offset, letter in enumerate(letters):
-            if (mixed and letter in _LOOK_ALIKES) or _is_styled(letter):
-                found.add(word.start() + offset)
-    return found
+            if (has_ascii and letter in _LOOK_ALIKES) or _is_styled(letter):
+                places.add(word.start() + offset)
+    return places
 
 
 def _is_styled(letter: str) -> bool:
-    """Whether a letter is a full-width, mathematical or otherwise dressed-up form of one from A to z."""
+    """True if a letter is a full-width, mathematical or otherwise styled form of one from A to z."""
     if ord(letter) < 0x250:
         return False
     plain = unicodedata.normalize("NFKC", letter)
