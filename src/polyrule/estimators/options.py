@@ -183,6 +183,7 @@ ALLOWED = {
     "stop_threshold": share(None),
     "teacher": choice("forest", None),
     "time_limit": number("a positive number of seconds", lambda value: value > 0, None),
+    "verbose": whole(0, True, False),
 }
 
 
