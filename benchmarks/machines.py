@@ -5,9 +5,10 @@ linear equations, and its last digits depend on the processor and the version. T
 2**-16, and the targets of lists to 1/256; this shows how often rounding hides the difference.
 
 - *perturbed*: each answer of each model in the teacher is multiplied by 1 ± 2**-BITS at random, REPEATS times;
-- *processors*: the model is learned in processes whose OpenBLAS and NumPy take the code for other processors.
+- *processors*: the model is learned in processes whose OpenBLAS and NumPy take the code for other processors, and with
+  the libraries of OTHER, the Python of an environment with other versions of NumPy, SciPy and scikit-learn.
 
-    python benchmarks/machines.py [--datasets flags,emotions] [--learners list,ensemble] [--bits 20] [--repeats 5]
+    python benchmarks/machines.py [--datasets flags,emotions] [--learners list,ensemble] [--bits 20] [--other PYTHON]
 """
 
 from __future__ import annotations
@@ -113,11 +114,13 @@ def perturbed(learner: str, name: str, bits: float, repeats: int) -> None:
     )
 
 
-def processors(learner: str, name: str) -> None:
-    """Print on how many processors the model is another one."""
+def processors(learner: str, name: str, other_python: str | None) -> None:
+    """Print on which processors, and whether with other libraries, the model is another one."""
     found = {}
-    for processor, settings in {"this": {}, **PROCESSORS}.items():
-        command = [sys.executable, __file__, "--one", learner, name]
+    others = {"other libraries": {}} if other_python else {}
+    for processor, settings in {"this": {}, **PROCESSORS, **others}.items():
+        python = other_python if processor in others else sys.executable
+        command = [str(python), __file__, "--one", learner, name]
         done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=True)
         found[processor] = json.loads(done.stdout)
     usual = found.pop("this")
@@ -136,6 +139,7 @@ def main() -> None:
     parser.add_argument("--bits", type=float, default=20.0)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--processors", default="flags,emotions,medical")
+    parser.add_argument("--other", help="Python that has polyrule with other libraries")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -149,7 +153,7 @@ def main() -> None:
     print("learner   data set      answers  as 1/256   (code for other processors)")
     for name in filter(None, args.processors.split(",")):
         for learner in args.learners.split(","):
-            processors(learner, name)
+            processors(learner, name, args.other)
 
 
 if __name__ == "__main__":
