@@ -180,11 +180,11 @@ def killed_packs(rng: np.random.Generator, share: float, folder: Path) -> str:
     subprocess.run(command, check=True, capture_output=True)
     usual, header = time.monotonic() - begin, (store / "header.json").read_bytes()
     whole = 0
-    for number in range(count):
+    for _ in range(count):
         _remove(store)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # the last moments are those in which it writes
-            process.wait(usual * float(rng.uniform(0.3 if number % 2 else 0.8, 1.05)))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(usual * float(rng.uniform(0.2, 0.95)))
         process.send_signal(signal.SIGKILL)
         process.wait()
         if store.exists():
