@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from polyrule.data.formats.blocks import (
 )
 from polyrule.data.formats.cells import Cells, split_cells
 from polyrule.data.formats.encoders import Place
+from polyrule.data.formats.margins import check_headers
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
 from polyrule.data.written_numbers import find_quantities
@@ -105,6 +107,7 @@ class DelimitedReader:
         self._source, self._options = source, options or DelimitedOptions()
         self._missing = self._options.missing_texts
         self._style = NumberStyle(self._options.decimal, self._options.thousands)
+        self._unnamed: list[bool] | None = None
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
@@ -113,6 +116,7 @@ class DelimitedReader:
         told = said[1].decode("latin-1") if said else guess_delimiter(first.text, ending)
         self.delimiter = self._options.delimiter or told
         names, self._body_line = self._header()
+        self._width = len(names)  # of a row, with columns at the end that have neither a name nor a value
         self.columns = [Column(name, "auto") for name in names]
         self.columns = self._guess_kinds(names)
 
@@ -120,7 +124,7 @@ class DelimitedReader:
         """Yield the rows by whole columns; blocks that are written in an odd way row by row."""
         for block in self._body():
             self._source.budget.tick()
-            cells = split_cells(block.text, self.delimiter, len(self.columns), block.first, LONGEST_CELL)
+            cells = split_cells(block.text, self.delimiter, self._width, block.first, LONGEST_CELL)
             if cells is None:
                 yield from self._careful(block, numeric)
             else:
@@ -128,6 +132,7 @@ class DelimitedReader:
 
     def _columns(self, cells: Cells, numeric: Sequence[bool]) -> list[Any]:
         """Convert all columns: arrays of numbers where they are, else texts."""
+        self._check_outside([cells.texts(j, self._missing) for j in range(len(numeric), self._width)], cells.lines)
         columns: list[Any] = [None] * len(numeric)
         if self._style.is_plain and (places := [j for j, is_number in enumerate(numeric) if is_number]):
             missing = self._missing, self._options.missing_numbers
@@ -174,7 +179,7 @@ class DelimitedReader:
 
     def _careful(self, block: LineBlock, numeric: Sequence[bool] = ()) -> Iterator[DenseBlock]:
         """Go row by row; text takes much more room as Python objects, so it is handed on in small pieces."""
-        width = len(self.columns)
+        width = self._width
         most = max(1, CELLS_AT_ONCE // max(width, 1))
         lines: list[int] = []
         rows: list[list[str]] = []
@@ -184,7 +189,7 @@ class DelimitedReader:
             for row in reader:
                 if row and (len(row) > 1 or row[0].strip() or width == 1):
                     if len(row) != width:
-                        raise DataError(f"{self.name}, line {line}: {len(row)} values, but there are {width} columns")
+                        raise self._wrong_width(line, len(row))
                     lines.append(line)
                     rows.append(row)
                     if len(rows) >= most:
@@ -196,6 +201,23 @@ class DelimitedReader:
             raise DataError(f"{self.name}, line {line}: {_reason(problem)}") from problem
         if rows:
             yield DenseBlock(self._cells(rows, lines, numeric), lines)
+
+    def _wrong_width(self, line: int, n_values: int) -> DataError:
+        advice = ""
+        if n_values == 1:
+            advice = "; delete it if it is a note around the table"
+        elif self._width == 1:
+            advice = "; delete the lines above the one that names the columns"
+        return DataError(f"{self.name}, line {line}: {n_values} values, but there are {self._width} columns{advice}")
+
+    def _check_outside(self, columns: Sequence[Sequence[str | None]], lines: Sequence[int]) -> None:
+        """Raise if there is a value in a column without a name."""
+        for j, cells in enumerate(columns, len(self.columns)):
+            if (row := next((row for row, cell in enumerate(cells) if cell is not None), None)) is not None:
+                raise DataError(
+                    f"{self.name}, line {lines[row]}: {shorten(cells[row])} stands in column {j + 1}, which has no "
+                    "name; give it one in the first line"
+                )
 
     def _lines(self, block: LineBlock) -> Iterator[str]:
         """The lines of a block, unless one has more cells than can be meant."""
@@ -209,9 +231,12 @@ class DelimitedReader:
         columns: list[list[str | None]] = []
         for j, column in enumerate(zip(*rows, strict=True)):
             cells: list[str | None] = [None if (cell := raw.strip()) in missing else cell for raw in column]
-            if numeric and numeric[j] and not self._style.is_plain:
+            if j < len(numeric) and numeric[j] and not self._style.is_plain:
                 cells = self._in_python(cells, Place(self.name, self.columns[j].name, lines))
             columns.append(cells)
+        if len(numeric):
+            self._check_outside(columns[len(numeric) :], lines)
+            del columns[len(numeric) :]
         return columns
 
     def _in_python(self, cells: list[str | None], place: Place) -> list[str | None]:
@@ -261,14 +286,33 @@ class DelimitedReader:
             is_header = True
         if not is_header:
             return [f"x{j}" for j in range(len(first))], False
+        self._unnamed = [not name for name in first]
         return [name or f"column {j}" for j, name in enumerate(first)], True
 
     def _guess_kinds(self, names: list[str]) -> list[Column]:
+        first = next(self._body(_SAMPLE_BYTES), None)
+        row: list[str] = []
+        if first is not None:
+            with contextlib.suppress(csv.Error):  # which is found again, with its line
+                row = next(csv.reader(self._lines(first), delimiter=self.delimiter), [])
+        if len(row) > len(names) and not any(cell.strip() for cell in row[len(names) :]):
+            self._width = len(row)  # each row ends with a delimiter
         pieces = (piece for block in self._body(_SAMPLE_BYTES) for piece in self._careful(block))
         block = next(pieces, None)
         if block is None:
             return [Column(name, "numeric") for name in names]
-        return [self._guess(name, cells[:_SAMPLE_ROWS]) for name, cells in zip(names, block.cells, strict=True)]
+        named = len(names)
+        while (
+            named > 1
+            and self._unnamed
+            and self._unnamed[named - 1]
+            and all(cell is None for cell in block.cells[named - 1])
+        ):
+            named -= 1
+        columns = [cells[:_SAMPLE_ROWS] for cells in block.cells[:named]]
+        if self._style.is_plain:
+            check_headers(self.name, self.unit, block.lines, names[:named], columns)
+        return [self._guess(name, cells) for name, cells in zip(names[:named], columns, strict=True)]
 
     def _guess(self, name: str, sample: Sequence[str | None]) -> Column:
         style = self._style

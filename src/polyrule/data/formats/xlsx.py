@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import tempfile
+import warnings
 import weakref
 import zipfile
 import zlib
@@ -28,10 +29,11 @@ from polyrule.data.formats.blocks import (
     column_of_text,
 )
 from polyrule.data.formats.delimited import DelimitedOptions
+from polyrule.data.formats.margins import check_headers, last_row
 from polyrule.data.sources import Source
-from polyrule.errors import DataError
+from polyrule.errors import DataError, DataWarning
 from polyrule.utils.budget import Budget
-from polyrule.utils.messages import argument
+from polyrule.utils.messages import argument, depth_of_caller
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
@@ -265,8 +267,11 @@ class XlsxReader:
         weakref.finalize(self, self._book.close)
         names, self._first = self._names()
         self.columns = [Column(name, "nominal") for name in names]
+        self._last = self._below_table()
         sample = next(self._blocks(_SAMPLE_ROWS), None)
         cells = [[]] * len(names) if sample is None else sample.cells
+        if sample is not None:
+            check_headers(self.name, self.unit, sample.lines, names, cells)
         self.columns = [self._guess(name, column) for name, column in zip(names, cells, strict=True)]
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
@@ -291,6 +296,16 @@ class XlsxReader:
             return [f"x{j}" for j in range(width)], number
         return [category_text(values.get(j, f"column {j}")).strip() for j in range(width)], number + 1
 
+    def _below_table(self) -> int:
+        """Number of the last row of the table, with a warning about a footer below it."""
+        rows = list(self._book.rows())
+        last = last_row(rows)
+        if last < len(rows):
+            note = shorten(category_text(next(row[0] for row in rows[last:] if row[0] != "")))
+            told = f"{self.name}: the rows below row {last} are left out as a footer, such as {note}"
+            warnings.warn(told, DataWarning, stacklevel=depth_of_caller())
+        return last
+
     def _guess(self, name: str, sample: list[Any]) -> Column:
         known = [value for value in sample if value is not None]
         if all(isinstance(value, float) for value in known):
@@ -300,7 +315,7 @@ class XlsxReader:
     def _blocks(self, n_rows: int) -> Iterator[DenseBlock]:
         """Yield rows of data as columns, a missing value as None; rows without any value are skipped."""
         width = len(self.columns)
-        rows = islice(enumerate(self._book.rows(), 1), self._first - 1, None)
+        rows = islice(enumerate(self._book.rows(), 1), self._first - 1, self._last)
         while chunk := list(islice(rows, n_rows)):
             self._budget.tick()
             lines = [number for number, _ in chunk]
