@@ -31,7 +31,7 @@ from sklearn.metrics import f1_score
 
 import scale_worlds
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, Store
-from polyrule.store.coded_table import unpack
+from polyrule.store.packed_table import unpack
 
 OPTIONS = {"max_rules": 10, "max_conditions": 3, "negative": False}
 

@@ -31,7 +31,7 @@ THROUGH = {
     "export/test_languages.py": "export/c export/javascript export/language export/python export/sql",
     "export/test_onnx.py": "export/graph",
     "model/test_date_counterfactual.py": "model/date_regions",
-    "model/test_files.py": "model/codecs",
+    "model/test_files.py": "model/schema",
     "model/test_counterfactual.py": "model/reasons",
     "report/test_summary.py": "report/model_summary",
     "search/counted/test_engine.py": "search/counted/counting search/counted/queries search/counted/scoring"

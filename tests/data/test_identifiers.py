@@ -71,7 +71,7 @@ def frame():
 
 
 def columns_of(model):
-    return {model.features[j].name for j in polyrule.model.narrowing.used_features(model.rules)}
+    return {model.features[j].name for j in polyrule.model.columns.used_features(model.rules)}
 
 
 @pytest.mark.parametrize("learner", [RuleListClassifier, RuleEnsembleClassifier])

@@ -105,7 +105,7 @@ def test_a_file_stores_the_words_of_rules_and_no_others(classifier, tmp_path):
     assert "zombie" in text
     assert "unique" not in text
     items = [f for f in classifier.model_.features if f.derived is not None and f.derived.item]
-    used = {classifier.model_.features[j].name for j in polyrule.model.narrowing.used_features(classifier.model_.rules)}
+    used = {classifier.model_.features[j].name for j in polyrule.model.columns.used_features(classifier.model_.rules)}
     assert {f.name for f in items} <= used
     loaded = polyrule.load(tmp_path / "m.json")
     assert loaded.features == classifier.model_.features

@@ -8,7 +8,7 @@ import pytest
 
 from polyrule import RuleListClassifier, Store, datasets, pack
 from polyrule.conditions import GroupCondition, SetCondition
-from polyrule.store.coded_table import unpack
+from polyrule.store.packed_table import unpack
 
 
 def world(rows: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -13,7 +13,7 @@ from polyrule.data import Dataset, Feature, Table
 from polyrule.errors import DataError
 from polyrule.evaluation import importances, stability
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
-from polyrule.model.narrowing import narrow, used_features
+from polyrule.model.columns import drop_unused_features, used_features
 
 
 def only(table: Table, features: tuple[Feature, ...]) -> Table:
@@ -25,7 +25,7 @@ def only(table: Table, features: tuple[Feature, ...]) -> Table:
 @given(rule_lists(), st.integers(0, 20), st.integers(0, 10**6), st.booleans())
 def test_a_narrowed_list_treats_every_example_alike(model, rows, seed, sparse):
     table = random_table(model.features, rows, seed, sparse=sparse)
-    narrowed = narrow(model)
+    narrowed = drop_unused_features(model)
     few = only(table, narrowed.features)
     assert narrowed.features == tuple(model.features[j] for j in used_features(model.rules))
     assert np.array_equal(narrowed.predict(few), model.predict(table))
@@ -41,7 +41,7 @@ def test_a_narrowed_ensemble_decides_alike():
         models = (random_ensemble(rng, kind, rules=1) for _ in range(100))
         model = next(model for model in models if len(used_features(model)) < len(model.features))
         table = hostile_table(rng, 40)
-        narrowed = narrow(model)
+        narrowed = drop_unused_features(model)
         assert len(narrowed.features) < len(model.features)
         few = only(table, narrowed.features)
         assert np.array_equal(narrowed.predict(few), model.predict(table))

@@ -7,7 +7,7 @@ from tests.report.worlds import random_data, random_model
 from polyrule.evaluation import score
 from polyrule.model.predict import predict
 from polyrule.report.curves import curve
-from polyrule.report.tally import Covers, tally
+from polyrule.report.counts import Covers, tally
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -9,7 +9,7 @@ from polyrule.errors import OptionError
 from polyrule.heads import HeadProblem, search
 from polyrule.measures import Objective
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
-from polyrule.report.tally import Covers, tally
+from polyrule.report.counts import Covers, tally
 
 
 @pytest.fixture(scope="module")

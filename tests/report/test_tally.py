@@ -12,7 +12,7 @@ from polyrule.data.table import packed_bits, unpacked_bits
 from polyrule.evaluation.scores import score
 from polyrule.model import GroupCondition, LabelCondition
 from polyrule.report import tally as bits
-from polyrule.report.tally import Covers, tally
+from polyrule.report.counts import Covers, tally
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(0, 5), st.integers(0, 5))

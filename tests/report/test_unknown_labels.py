@@ -13,7 +13,7 @@ from polyrule.evaluation.resampling import resample_scores
 from polyrule.report.curves import curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.summary import summarise
-from polyrule.report.tally import Covers, tally
+from polyrule.report.counts import Covers, tally
 
 
 def with_holes(seed: int) -> tuple[object, object, np.ndarray]:

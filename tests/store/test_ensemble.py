@@ -15,7 +15,7 @@ from polyrule import RuleEnsembleClassifier, datasets, pack
 from polyrule.binning.binning import Binning
 from polyrule.data import Table
 from polyrule.store import pack_table
-from polyrule.store.coded_table import unpack
+from polyrule.store.packed_table import unpack
 
 LABELS = ("a", "b", "c")
 QUICK = {"max_rules": 4, "teacher": None, "cv": 3}

@@ -31,9 +31,9 @@ from polyrule.binning.quantiles import QuantileFinder
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.store import pack_table
+from polyrule.store.chunks import join_features
 from polyrule.store.folder import write_block
 from polyrule.store.packing import _Packer
-from polyrule.store.pieces import join_features
 
 
 @settings(max_examples=60, deadline=None)

@@ -17,7 +17,7 @@ from polyrule.learning.body_pool import Pool
 from polyrule.learning.composing import Composition
 from polyrule.model.counting import list_counts
 from polyrule.store import Packed, pack_table
-from polyrule.store.coded_table import unpack
+from polyrule.store.packed_table import unpack
 from polyrule.store.sample import drawn_rows, sample_of
 
 LABELS = ("a", "b", "c")

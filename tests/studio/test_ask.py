@@ -11,7 +11,7 @@ from polyrule.conditions import GroupCondition, NominalCondition, NumericConditi
 from polyrule.conditions.evaluate import evaluate
 from polyrule.data.table import unpacked_bits
 from polyrule.errors import OptionError, PolyruleError
-from polyrule.report.tally import first
+from polyrule.report.counts import first
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.steps import apply, said
 

@@ -396,7 +396,7 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any, *others: Any) 
     Categories that it does not know are warned of in the columns that its rules test, or those of the other models.
     """
     from polyrule.data.columns import hold_unseen
-    from polyrule.model.narrowing import names_in_rules
+    from polyrule.model.columns import names_in_rules
 
     with hold_unseen() as warn_of:
         data = _load_labelled(text, reading, model)

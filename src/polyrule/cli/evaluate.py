@@ -60,12 +60,12 @@ def evaluate(
       polyrule evaluate old.json new.json test.csv --by-group sex
     """
     from polyrule.evaluation import compare_with_baseline
-    from polyrule.model.narrowing import narrow
+    from polyrule.model.columns import drop_unused_features
 
     loaded = [load_model(path) for path in models]
     whole = loaded[0]
     _check_labels(models, loaded)
-    stored = narrow(whole)
+    stored = drop_unused_features(whole)
     dataset = load_labelled(data, reading, _reader(loaded), *loaded)
     train = dataset if train_data is None else load_labelled(train_data, reading, _reader(loaded))
     predicted = stored.predict(dataset.X)
@@ -122,9 +122,9 @@ def _check_labels(paths: tuple[Path, ...], models: list[Any]) -> None:
 
 def _reader(models: list[Any]) -> Any:
     """Return the first model with all features that any of the models tests."""
-    from polyrule.model.narrowing import narrow
+    from polyrule.model.columns import drop_unused_features
 
-    narrowed = [narrow(model) for model in models]
+    narrowed = [drop_unused_features(model) for model in models]
     if len(models) == 1:
         return narrowed[0]
     features: dict[str, Any] = {}

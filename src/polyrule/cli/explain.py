@@ -80,7 +80,7 @@ def explain(
       polyrule explain model.json new.csv --row 17 --counterfactual happy --fixed tempo
     """
     from polyrule.model import RuleList
-    from polyrule.model.narrowing import narrow_with_dates
+    from polyrule.model.columns import narrow_with_dates
 
     stored = load_model(model)
     check_known("--counterfactual", changed, stored.label_names, "label")

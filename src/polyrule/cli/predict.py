@@ -231,12 +231,12 @@ def predict(
       polyrule predict model.json new.arff.gz --probabilities --to jsonl | head
       cat new.csv | polyrule predict model.json - --to labels
     """
-    from polyrule.model.narrowing import narrow
+    from polyrule.model.columns import drop_unused_features
 
     output = None if str(output) == "-" else output  # standard output, too
     check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
-    stored = narrow(load_model(model))
+    stored = drop_unused_features(load_model(model))
     exact = chosen in ("parquet", "xlsx") or digits > 15  # numbers, which a reader rounds as it likes
     done = 0
     kept = list(dict.fromkeys(name.strip() for names in keep for name in names.split(",")))

@@ -86,7 +86,7 @@ def show(
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
     from polyrule.conditions import label_conditions
-    from polyrule.model.narrowing import used_features
+    from polyrule.model.columns import used_features
 
     rule = model.rules[number]
     if labels:

@@ -118,7 +118,7 @@ def train(
     check_place(output, data, test_data, reading["label_file"])
     started = time.perf_counter()
     from polyrule.data.columns import hold_unseen
-    from polyrule.model.narrowing import names_in_rules
+    from polyrule.model.columns import names_in_rules
     from polyrule.store import Store, is_store
 
     dataset: Any

@@ -23,8 +23,8 @@ from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.search.counted.workers import add_up
 from polyrule.store import Block, Packed
+from polyrule.store.chunks import agreed, are_whole, numbers, of_positive_weight
 from polyrule.store.packed import encoded
-from polyrule.store.pieces import agreed, are_whole, numbers, of_positive_weight
 from polyrule.utils.arrays import Bools, Floats, Ints
 
 
@@ -130,7 +130,7 @@ def parts_of(collection: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _alike(client: Client, parts: list[Any], name: str, collection: Any) -> list[Any]:
-    """Pieces of another collection with as many rows each as those of X."""
+    """Chunks of another collection with as many rows each as those of X."""
     others = parts_of(collection)[0]
     lengths = [dask.delayed(len)(part) for part in (*parts, *others)]
     found = client.gather(client.compute(lengths))

@@ -11,7 +11,7 @@ from polyrule.binning.thresholds import short_between
 from polyrule.data.labels import dense_labels
 from polyrule.decisions.cutoffs import examples_of, scores, set_cutoffs
 from polyrule.errors import DataError, ModelError, OptionError
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 from polyrule.utils.arrays import Bytes, Floats
 
 _GOAL = re.compile(r"(recall|precision)\s*>=\s*(0?\.\d+|0|1|1\.0*|0\.0*)")
@@ -41,7 +41,7 @@ def choose_cutoffs(model: Any, data: Any, y: Any = None, *, goal: str = "f1") ->
     True
     """
     examples = examples_of(model, data, y)
-    fitted, table = fit_to(model, examples)
+    fitted, table = match_columns(model, examples)
     reached, truth = scores(fitted, table), np.asarray(dense_labels(examples.Y))
     names = model.label_names
     if goal in ("f1", "macro-f1"):

@@ -24,7 +24,7 @@ from polyrule.decisions.cutoffs import examples_of, scores, set_cutoffs
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import RuleList
 from polyrule.model.guarantee import Guarantee, Level, Risk, guarantees
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 from polyrule.utils.arrays import Bytes, Floats
 
 TESTED_CUTOFFS = 20  # of an ensemble, for precision and F1; more cost power, fewer are coarse
@@ -84,7 +84,7 @@ def calibrate(
     examples = examples_of(model, data, y)
     if len(examples) == 0:
         raise DataError("calibration needs examples, and there are none")
-    fitted, table = fit_to(model, examples)
+    fitted, table = match_columns(model, examples)
     reached, truth = scores(fitted, table), np.asarray(dense_labels(examples.Y))
     names = _names(model, labels)
     chosen: dict[str, float] = {}
@@ -115,7 +115,7 @@ def calibrate(
 def check_guarantees(model: Any, data: Dataset) -> list[str]:
     """Return what is wrong with the guarantees of a model, given their calibration data: empty if all hold there."""
     problems = []
-    fitted, table = fit_to(model, data)
+    fitted, table = match_columns(model, data)
     predicted, truth = fitted.labels_of(table) == 1, np.asarray(dense_labels(data.Y))
     for one in guarantees(model):
         columns = [model.label_names.index(one.label)] if one.label is not None else list(range(truth.shape[1]))

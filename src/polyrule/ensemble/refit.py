@@ -17,7 +17,7 @@ from polyrule.data.preparation import as_fitted
 from polyrule.ensemble.decision import OutOfFoldScores, check_decision, choose
 from polyrule.ensemble.solver import penalties_of
 from polyrule.errors import ModelError
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 from polyrule.model.rule import Entry
 from polyrule.soft_targets.stacking import minimize_logistic_loss
 from polyrule.utils.arrays import Bools, Floats, Matrix
@@ -121,7 +121,7 @@ def tune_decision(
     check_decision(decision, optimize, ensemble.info.get("monotone"))
     data = of_weight(data)
     _, truth, weights = training(ensemble, data)
-    model, table = fit_to(ensemble, data.X)
+    model, table = match_columns(ensemble, data.X)
     fold = np.arange(len(table)) % 3
     labels = np.where(np.isnan(truth), UNKNOWN, truth).astype(np.uint8)
     scores = OutOfFoldScores(ensemble.worth * model.scores(table), labels, weights, fold)
@@ -145,7 +145,7 @@ def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Flo
     """Return covers of the rules (after a column of ones), labels (NaN if unknown), and weights of the examples."""
     if tuple(data.label_names) != ensemble.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
-    model, table = fit_to(ensemble, data.X)
+    model, table = match_columns(ensemble, data.X)
     covers = np.hstack([np.ones((len(table), 1)), model.fired(table).astype(np.float64)])
     labels = dense_labels(data.Y)
     truth = np.where(labels == UNKNOWN, np.nan, labels)

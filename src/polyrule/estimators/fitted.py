@@ -20,7 +20,7 @@ from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 from polyrule.model.counterfactual import Counterfactual
-from polyrule.model.narrowing import as_record, cut_row, place_of_row
+from polyrule.model.columns import as_record, cut_row, place_of_row
 from polyrule.model.rule_model import is_pair, labelled
 from polyrule.utils import late
 from polyrule.utils.arrays import Bools, Floats

@@ -29,8 +29,8 @@ from polyrule.relations import read as read_relations
 from polyrule.relations.data import check_data
 from polyrule.search.counted.counting import Counting
 from polyrule.store import Packed, Store, pack_table
-from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
+from polyrule.store.packed_table import unpack, unpack_values
 from polyrule.utils.arrays import Bools
 from polyrule.utils.messages import argument, parameter_name
 

@@ -19,11 +19,11 @@ from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.inputs import TrainingData
 from polyrule.model import RuleList
 from polyrule.model.counting import default_counts, list_counts, with_counts
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.search.counted.coverage import EncodedBodies, encoded_list_counts, reads_codes
 from polyrule.store import Bins, Packed
-from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
+from polyrule.store.sample import Examples, drawn_rows, sample_of, sum_over_examples
 from polyrule.utils.arrays import Ints
 
 _ROWS = 1 << 16  # that are looked at at a time
@@ -86,7 +86,7 @@ def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 
 
 def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
     if isinstance(training.table, Packed):
-        return summed(training.table, ask, threads)
+        return sum_over_examples(training.table, ask, threads)
     return np.asarray(np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64))
 
 

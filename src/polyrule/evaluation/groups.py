@@ -17,7 +17,7 @@ from polyrule.data.results import make_frame, text_table
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.confusion import encoded_labels, label_names_or_default
 from polyrule.evaluation.probabilities import wilson
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 from polyrule.utils.arrays import Array, Bools, Bytes
 from polyrule.utils.messages import did_you_mean
 
@@ -272,7 +272,7 @@ def _rules(
     model: Any, X: Any, truth: Bytes, members: Sequence[Bools]
 ) -> tuple[list[list[GroupShare]], list[list[GroupShare]]]:
     """Coverage and precision of each rule in each group; a rule covers where its conditions on features hold."""
-    narrowed, table = fit_to(model, X)
+    narrowed, table = match_columns(model, X)
     covered, right = [], []
     for rule in narrowed.rules:
         mask = np.ones(len(truth), dtype=bool)

@@ -21,7 +21,7 @@ from polyrule.estimators.from_model import learner_of
 from polyrule.evaluation.confusion import encoded_labels
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
-from polyrule.model.narrowing import fit_to, narrow, used_features
+from polyrule.model.columns import match_columns, drop_unused_features, used_features
 from polyrule.model.predict import predict
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
@@ -121,8 +121,8 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     used = used_features(model.rules)
     truth = encoded_labels(truth, "truth", (len(table), len(model.label_names)))
     rows = _rows(len(table), (len(model.rules) + SHUFFLES * len(used) + 1) * truth.shape[1])
-    fitted, table = fit_to(model, table)
-    small, inside = narrow(fitted), used_features(fitted.rules)
+    fitted, table = match_columns(model, table)
+    small, inside = drop_unused_features(fitted), used_features(fitted.rules)
     values = np.column_stack([table.column(j)[rows] for j in inside]) if inside else np.zeros((len(rows), 0))
     examples = Table.from_array(values, small.features)
     bench = _Bench(truth[rows], small.predict(examples), seed)
@@ -317,7 +317,7 @@ def stability(
 
 def _covers(model: Any, table: Table) -> Bools:
     """Mask of the examples that satisfy the feature conditions of each rule, shape (rules, examples)."""
-    fitted, table = fit_to(model, table)
+    fitted, table = match_columns(model, table)
     bodies = (without_labels(rule.body) for rule in fitted.rules)
     return covers(PackedBodies.of(bodies, table.features), table.values).T
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.export.graph import input_arrays
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 
 # Language of source code -> ending of its files.
 LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
@@ -73,4 +73,4 @@ def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
     >>> onnx_inputs(model, [["light"], [None]])
     {'hue': array([['light'], ['']], dtype=object)}
     """
-    return input_arrays(*fit_to(model, X))
+    return input_arrays(*match_columns(model, X))

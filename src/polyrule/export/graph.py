@@ -13,7 +13,7 @@ from polyrule.conditions.predicate import AtLeast, Compare, Missing, OneOf, lowe
 from polyrule.data.results import MissingExtraError
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 
 RESULTS = ("labels", "probabilities", "scores")
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8

@@ -12,7 +12,7 @@ import numpy as np
 from polyrule.export.graph import Graph
 from polyrule.export.language import relation_constants, title
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.model.rule import Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList

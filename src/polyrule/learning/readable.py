@@ -34,7 +34,7 @@ from polyrule.conditions.simplify import drop_implied_limits, simplify_body
 from polyrule.data.table import Feature, Table
 from polyrule.model.rule_list import RuleList
 from polyrule.search.candidates import midpoint
-from polyrule.store.coded_table import CodedTable
+from polyrule.store.packed_table import PackedTable
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
@@ -109,11 +109,11 @@ class DerivedTable:
 
     def _translated(self, condition: NumericCondition) -> FeatureCondition:
         if condition.feature < self._own:
-            return _between_bins(condition, self.table) if isinstance(self.table, CodedTable) else condition
+            return _between_bins(condition, self.table) if isinstance(self.table, PackedTable) else condition
         return self._derived[condition.feature - self._own].condition(condition)
 
 
-def _between_bins(condition: NumericCondition, table: CodedTable) -> NumericCondition:
+def _between_bins(condition: NumericCondition, table: PackedTable) -> NumericCondition:
     """Move a threshold between the largest values of two bins to the middle between the bins."""
     lows, highs, _ = table.spans(condition.feature)
     place = int(np.searchsorted(highs, condition.threshold, side="right"))

@@ -31,7 +31,7 @@ from polyrule.search.counted.counting import Counting, counted_engine, one_label
 from polyrule.search.native import make_engine
 from polyrule.search.protocol import Candidate, Engine, GrowOptions, Outcome, OutOfTime
 from polyrule.store import Packed
-from polyrule.store.coded_table import CodedTable
+from polyrule.store.packed_table import PackedTable
 from polyrule.utils.arrays import Ints
 from polyrule.utils.compute import ONE_THREAD, Compute
 
@@ -329,7 +329,7 @@ class Learner:
         """
         objective, options = self.objective.in_units(given.scale), (growing or self.growing).in_units(given.scale)
         table, truth, weights = given.table, given.truth, given.weights
-        if isinstance(table, CodedTable):
+        if isinstance(table, PackedTable):
             few = len(table) <= _QUICKER_SORTED and self.counting.device == "cpu"
             table = table.decoded() if few else table.packed(truth, weights)
         if isinstance(table, Packed):

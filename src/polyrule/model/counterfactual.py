@@ -20,7 +20,7 @@ import numpy as np
 from polyrule.conditions.text import format_feature, format_name
 from polyrule.data.results import html_table
 from polyrule.errors import ModelError, OptionError
-from polyrule.model.narrowing import one_example
+from polyrule.model.columns import one_example
 from polyrule.model.region_grid import Domain, RegionGrid, Trial
 from polyrule.utils.messages import did_you_mean
 

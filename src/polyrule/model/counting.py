@@ -19,7 +19,7 @@ from polyrule.data.examples import integer_weights, unscaled
 from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.table import Table, row_blocks
 from polyrule.errors import ModelError
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 from polyrule.model.predict import fired_weights, predict
 from polyrule.model.staleness import OUTDATED_DEFAULTS
 from polyrule.utils.arrays import Bytes, Ints, Ints32
@@ -149,7 +149,7 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     """
     if not rule_list.label_names:
         raise ModelError("the list knows no label, so there is nothing to count")
-    fitted, table = fit_to(rule_list, data)
+    fitted, table = match_columns(rule_list, data)
     if data.label_names != rule_list.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     truth = dense_labels(read_target(data.Y, data.label_names).truth)

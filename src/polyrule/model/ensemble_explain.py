@@ -14,7 +14,7 @@ from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.conditions.text import format_name
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
-from polyrule.model.narrowing import one_example
+from polyrule.model.columns import one_example
 from polyrule.model.printing import Formatter, format_weight
 from polyrule.relations.plan import Because
 

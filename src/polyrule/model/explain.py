@@ -15,7 +15,7 @@ from polyrule.conditions.text import format_name
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.model import printing
-from polyrule.model.narrowing import one_example
+from polyrule.model.columns import one_example
 from polyrule.model.predict import Trace, final_labels, follow, trace_margins
 from polyrule.model.printing import format_right
 from polyrule.model.rule import Literal

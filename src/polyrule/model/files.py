@@ -31,7 +31,7 @@ _KINDS = ("rule-list", "rule-ensemble")
 
 def _codecs() -> Any:
     """Return what kinds of models are made of; looked up late, for models save themselves."""
-    return import_late("polyrule.model.codecs")
+    return import_late("polyrule.model.schema")
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

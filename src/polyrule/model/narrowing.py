@@ -30,7 +30,7 @@ def names_in_rules(*models: Any) -> list[str]:
     return [models[0].features[j].name for j in used_features(rule for model in models for rule in model.rules)]
 
 
-def narrow(model: Any) -> Any:
+def drop_unused_features(model: Any) -> Any:
     """Return a model of any kind with the features that no rule tests left out; it predicts and explains the same.
 
     Examples
@@ -38,7 +38,7 @@ def narrow(model: Any) -> Any:
     >>> from polyrule.data import Feature
     >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
     >>> rule = Rule((Literal(0, 1),), (NumericCondition(1, ">", 5.5),))
-    >>> print(narrow(RuleList((rule,), (Feature("area"), Feature("colours")), ("red",))).features)
+    >>> print(drop_unused_features(RuleList((rule,), (Feature("area"), Feature("colours")), ("red",))).features)
     (Feature(name='colours', kind='numeric', categories=()),)
     """
     return _with_features(model, used_features(model.rules))
@@ -120,7 +120,7 @@ def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:
     return replace(narrowed, features=(*narrowed.features, *(Feature(column, "date") for column in dates)))
 
 
-def fit_to(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
+def match_columns(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
     """Return X as a table, and the model over the columns of that table.
 
     Where columns have names, those that no rule tests may be missing and others may be there; the columns of an array
@@ -162,7 +162,7 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
         return known, _read_record(known, record)
     elif not isinstance(example, (Table, Dataset)) and not sp.issparse(example) and not is_frame(example):
         return model, _read_values(model, example)
-    fitted, table = fit_to(model, example, dates=dates)
+    fitted, table = match_columns(model, example, dates=dates)
     if row is None and len(table) != 1:
         raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")
     place = 0 if row is None else place_of_row(row, len(table))
@@ -220,7 +220,7 @@ def _read_values(model: Any, example: Any) -> Floats:
     """Numbers in the model's order stay as they are, a category given by its position; texts are looked up."""
     array = np.asarray(example, dtype=object) if isinstance(example, (list, tuple)) else np.asarray(example)
     if array.ndim == 1 and any(isinstance(value, str) for value in array.tolist()):
-        example = fit_to(model, array.astype(object).reshape(1, -1))[1]
+        example = match_columns(model, array.astype(object).reshape(1, -1))[1]
     try:
         values = np.atleast_2d(np.asarray(example, dtype=np.float64))
     except (TypeError, ValueError) as error:

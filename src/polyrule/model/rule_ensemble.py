@@ -20,7 +20,7 @@ from polyrule.model.counterfactual import place_of
 from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.model_printing import ensemble_lines
-from polyrule.model.narrowing import fit_to, used_features
+from polyrule.model.columns import match_columns, used_features
 from polyrule.model.packed import PackedModel, check_table, run
 from polyrule.model.parsing import parse_weighted
 from polyrule.model.printing import format_coverage
@@ -216,7 +216,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         decision = self.decision.only_allowed(Plan.of(stated, self.label_names))
         return super(RuleEnsemble, replace(self, relations=(), decision=decision)).with_relations(stated)
 
-    def chances_of(self, table: Table) -> Floats:
+    def probabilities_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the ensemble's own features."""
         return np.asarray(expit(self.worth * self.scores(table)))
 
@@ -233,7 +233,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
         Labels decide nothing here; they may be given as for a list.
         """
-        model, table = fit_to(self, data)
+        model, table = match_columns(self, data)
         given = getattr(data, "weights", None)
         weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
         covers = weights @ model.fired(table)

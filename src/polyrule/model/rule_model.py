@@ -27,7 +27,7 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
 from polyrule.model.counterfactual import Counterfactual, Search, counterfactual
 from polyrule.model.model_printing import format_model, html_model
-from polyrule.model.narrowing import fit_to, narrow, used_features
+from polyrule.model.columns import match_columns, drop_unused_features, used_features
 from polyrule.model.parsing import as_member
 from polyrule.relations import Plan, Relation
 from polyrule.relations import read as read_relations
@@ -67,7 +67,7 @@ class RuleModel(Generic[AnyRule]):
     @cached_property
     def narrowed(self) -> Any:
         """The model with the features that no rule tests left out."""
-        return narrow(self)
+        return drop_unused_features(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
@@ -262,7 +262,7 @@ class RuleModel(Generic[AnyRule]):
         """Predict labels for a table of the model's own features."""
         raise NotImplementedError
 
-    def chances_of(self, table: Table) -> Floats:
+    def probabilities_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the model's own features."""
         raise NotImplementedError
 
@@ -272,13 +272,13 @@ class RuleModel(Generic[AnyRule]):
         A frame, table or data set may have its columns in any order; only those that some rule tests must be there, and
         others are skipped. An array needs all columns, in the order of `features`.
         """
-        model, table = fit_to(self, X)
+        model, table = match_columns(self, X)
         return model.labels_of(table)  # type: ignore[no-any-return]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of presence of every label, from the same X as `predict`."""
-        model, table = fit_to(self, X)
-        return model.chances_of(table)  # type: ignore[no-any-return]
+        model, table = match_columns(self, X)
+        return model.probabilities_of(table)  # type: ignore[no-any-return]
 
     def by_group(self, data: Any, groups: Any, Y: Any = None) -> Any:
         """Return what the model does in groups of examples; see `polyrule.evaluation.by_group`."""

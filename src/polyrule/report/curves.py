@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.model.rule_list import RuleList
-from polyrule.report.tally import Tally, count, counts, union
+from polyrule.report.counts import PredictionCounts, count, counts, union
 from polyrule.utils.arrays import Floats, Ints
 
 
@@ -27,14 +27,14 @@ class Curve:
         return len(self.set_share)
 
 
-def curve(model: RuleList, run: Tally) -> Curve:
+def curve(model: RuleList, run: PredictionCounts) -> Curve:
     """Follow a list rule by rule; a prefix of the list predicts what the whole list had set by then.
 
     Examples
     --------
     >>> from polyrule.data import Table
     >>> from polyrule.model import Literal, NumericCondition, Rule
-    >>> from polyrule.report.tally import Covers, tally
+    >>> from polyrule.report.counts import Covers, tally
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),)
     >>> model = RuleList(rules, table.features, ("red",))

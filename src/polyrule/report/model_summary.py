@@ -20,7 +20,7 @@ from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.examples import plain
 from polyrule.report.inputs import Part
-from polyrule.report.tally import Tally
+from polyrule.report.counts import PredictionCounts
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5
@@ -40,7 +40,7 @@ def signed_rules(model: Any) -> list[Rule]:
 
 
 def summarise(
-    model: RuleList | RuleEnsemble, runs: Sequence[Tally], slots: Mapping[int, int], graph: bool = True
+    model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts], slots: Mapping[int, int], graph: bool = True
 ) -> dict[str, Any]:
     """Everything the page needs to show and to run the model; `slots` numbers the features the page carries.
 
@@ -102,7 +102,7 @@ def _ensemble(model: RuleEnsemble) -> dict[str, Any]:
     }
 
 
-def curve_entry(model: RuleList | RuleEnsemble, result: Tally) -> dict[str, Any]:
+def curve_entry(model: RuleList | RuleEnsemble, result: PredictionCounts) -> dict[str, Any]:
     """How a list came to its predictions on one part; an ensemble has no order to follow."""
     if not isinstance(model, RuleList):
         return {}
@@ -111,7 +111,7 @@ def curve_entry(model: RuleList | RuleEnsemble, result: Tally) -> dict[str, Any]
     return {"curve": {names.get(name, name): np.round(values, 5).tolist() for name, values in points}}
 
 
-def warnings(model: RuleList | RuleEnsemble, runs: Sequence[Tally], parts: Sequence[Part]) -> list[str]:
+def warnings(model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts], parts: Sequence[Part]) -> list[str]:
     """Say what a reader of the model should know before trusting it."""
     is_list = isinstance(model, RuleList)
     found = [f"The list is {text}." for text in [model.shortfall()] if text]
@@ -149,7 +149,7 @@ def few(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:8])) + ("…" if len(names) > 8 else "")
 
 
-def _rule(model: Any, number: int, runs: Sequence[Tally], slots: Mapping[int, int]) -> dict[str, Any]:
+def _rule(model: Any, number: int, runs: Sequence[PredictionCounts], slots: Mapping[int, int]) -> dict[str, Any]:
     rule = model.rules[number]
     return {
         **(_weighted(rule) if isinstance(rule, WeightedRule) else _set(rule)),
@@ -190,7 +190,7 @@ def note_entry(model: Any, rule: EitherRule) -> dict[str, Any]:
     return {"note": said} if said else {}
 
 
-def on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
+def on_part(rule: EitherRule, number: int, result: PredictionCounts) -> dict[str, Any]:
     """What one rule did on one part."""
     right, wrong = result.right[number], result.wrong[number]
     return {
@@ -203,7 +203,7 @@ def on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
     }
 
 
-def _alone_on_part(rule: EitherRule, number: int, result: Tally) -> dict[str, Any]:
+def _alone_on_part(rule: EitherRule, number: int, result: PredictionCounts) -> dict[str, Any]:
     """Return the counts of the labels of a head for all examples that the rule covers, if other rules come first."""
     if result.alone is None:
         return {}

@@ -11,7 +11,7 @@ from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
 from polyrule.report.inputs import Part
-from polyrule.report.tally import Tally, counts
+from polyrule.report.counts import PredictionCounts, counts
 from polyrule.utils.arrays import Bytes
 
 #: pairs of confused labels kept per model and part
@@ -72,7 +72,7 @@ def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledS
     return found
 
 
-def summarise(part: Part, run: Tally, simple: SIMPLE) -> dict[str, Any]:
+def summarise(part: Part, run: PredictionCounts, simple: SIMPLE) -> dict[str, Any]:
     """All measures, those of simple models, and what is known about each label."""
     comparison = BaselineComparison(model=score(part.answers, run.labels), baseline=simple["majority"])
     return {
@@ -83,7 +83,7 @@ def summarise(part: Part, run: Tally, simple: SIMPLE) -> dict[str, Any]:
     }
 
 
-def about_labels(part: Part, run: Tally, confused: bool = True) -> dict[str, Any]:
+def about_labels(part: Part, run: PredictionCounts, confused: bool = True) -> dict[str, Any]:
     """Per label its counts and ratios and where no rule set it, and, if `confused`, which labels stand in for which."""
     return {
         "per_label": {name: np.round(values, 6).tolist() for name, values in run.per_label.items()},

@@ -16,11 +16,11 @@ from polyrule.evaluation import groups
 from polyrule.evaluation.groups import column_values
 from polyrule.evaluation.importance import Importance, Stability, importances, stability
 from polyrule.evaluation.scores import MEASURES
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
-from polyrule.report.tally import counts, tally
+from polyrule.report.counts import counts, tally
 from polyrule.utils.names import visible
 from polyrule.utils.version import __version__
 

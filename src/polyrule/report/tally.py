@@ -72,7 +72,7 @@ class Covers:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class PredictionCounts:
     """What a model did on the examples of one part."""
 
     covers_of: Covers
@@ -126,7 +126,7 @@ class Tally:
         }
 
 
-def tally(model: RuleList | RuleEnsemble, part: Covers) -> Tally:
+def tally(model: RuleList | RuleEnsemble, part: Covers) -> PredictionCounts:
     """Run a model over all examples of a part at once.
 
     Examples
@@ -141,7 +141,7 @@ def tally(model: RuleList | RuleEnsemble, part: Covers) -> Tally:
     return _tally_sums(model, part) if isinstance(model, RuleEnsemble) else _tally_list(model, part)
 
 
-def _tally_list(model: RuleList, part: Covers) -> Tally:
+def _tally_list(model: RuleList, part: Covers) -> PredictionCounts:
     width, words = part.labels, len(part.every)
     unset = np.repeat(part.every[None, :], width, axis=0)
     present = np.zeros((width, words), dtype=np.uint64)
@@ -177,10 +177,10 @@ def _tally_list(model: RuleList, part: Covers) -> Tally:
     predicted = present | np.where(default, unset, np.uint64(0))
     if model.plan is not None and setter is not None:
         predicted = packed_bits(model.plan.decide(margins(model, setter)).T == 1)
-    return Tally(part, predicted, unset, fired, covers, sets, right, wrong, (right_alone, wrong_alone))
+    return PredictionCounts(part, predicted, unset, fired, covers, sets, right, wrong, (right_alone, wrong_alone))
 
 
-def _tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
+def _tally_sums(model: RuleEnsemble, part: Covers) -> PredictionCounts:
     """Add up the weights of an ensemble over all examples of a part, in the order of its rules."""
     fired = [part.body(rule.body) for rule in model.rules]
     covers = np.array([count(words) for words in fired], dtype=np.int64)
@@ -196,7 +196,7 @@ def _tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
         predicted = packed_bits(model.decide(sums).T == 1)
     else:
         predicted = np.stack([_decided(model, label, fired, part) for label in range(part.labels)])
-    return Tally(part, predicted, np.zeros_like(predicted), fired, covers, covers, right, wrong)
+    return PredictionCounts(part, predicted, np.zeros_like(predicted), fired, covers, covers, right, wrong)
 
 
 def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers) -> Floats:
@@ -221,10 +221,10 @@ def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Cove
     return part.decided[key]
 
 
-def tally_labels(labels: Bytes, part: Covers) -> Tally:
+def tally_labels(labels: Bytes, part: Covers) -> PredictionCounts:
     """Return the account of a model of which only the labels are known."""
     unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    return Tally(part, packed_bits(labels.T == 1), unset, [], none, none, none, none)
+    return PredictionCounts(part, packed_bits(labels.T == 1), unset, [], none, none, none, none)
 
 
 def _share(top: int, bottom: int) -> float:

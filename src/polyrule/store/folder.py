@@ -9,7 +9,7 @@
       000000.weights   whole-number weights, where there are any
       000000.values    features x rows of doubles, where the original values are kept
 
-Files are read, never mapped: a mapped file that somebody cuts short ends the process.
+Files are read, never mapped: a mapped file that is cut short by another program ends the process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from polyrule.utils.budget import current_limits
 
 
 class Store(Packed):
-    """A packed data set in a folder; every block is read and checked when it is asked for.
+    """A packed data set in a folder; each block is read and checked on access.
 
     Parameters
     ----------
@@ -125,16 +125,16 @@ def write_bytes(path: Path, content: Any) -> None:
 
 
 def write_block(folder: Path, index: int, block: Block) -> BlockRecord:
-    """Write the files of a block; return what the header says about them."""
+    """Write the files of a block; return their record in the header."""
     parts = {"codes": block.codes, "labels": block.truth, "weights": block.weights, "values": block.values}
     files = {}
-    for part, given in parts.items():
-        if given is not None:
-            array = np.asarray(given)
+    for part, values in parts.items():
+        if values is not None:
+            array = np.asarray(values)
             content = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             write_bytes(block_file(folder, index, part), _bytes(content))
-            pieces = content if part == "values" else [content]
-            files[part] = FileRecord(content.nbytes, tuple(_crc32(piece) for piece in pieces))
+            chunks = content if part == "values" else [content]
+            files[part] = FileRecord(content.nbytes, tuple(_crc32(chunk) for chunk in chunks))
     return BlockRecord(len(block), len(block) if block.weights is None else int(block.weights.sum()), files)
 
 
@@ -209,37 +209,37 @@ class StoredValues:
         return values
 
 
-def _read(place: Path, record: FileRecord, piece: int, dtype: str, shape: tuple[int, ...]) -> Array:
-    """Read what one of a file's checksums is of: the whole file, or a column of values."""
-    found = 0
+def _read(place: Path, record: FileRecord, chunk: int, dtype: str, shape: tuple[int, ...]) -> Array:
+    """Read the part of a file that a checksum covers: the whole file, or a column of values."""
+    n_bytes = 0
     try:
         with open(place, "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
-            if size != record.size:  # looked at first: nobody gets memory for what is not there
+            if size != record.size:  # checked before memory is allocated
                 raise _damaged(place, f"{size} bytes instead of {record.size}")
-            made = np.empty(shape, dtype=dtype)
-            room = _bytes(made)
-            stream.seek(piece * made.nbytes)
-            while found < made.nbytes and (count := stream.readinto(room[found:])):
-                found += count
+            array = np.empty(shape, dtype=dtype)
+            room = _bytes(array)
+            stream.seek(chunk * array.nbytes)
+            while n_bytes < array.nbytes and (count := stream.readinto(room[n_bytes:])):
+                n_bytes += count
     except OSError as problem:
         raise DataError(f"{place}: the block cannot be read ({problem.strerror}); pack the data again") from problem
-    if found < made.nbytes or _crc32(made) != record.crc32[piece]:
+    if n_bytes < array.nbytes or _crc32(array) != record.crc32[chunk]:
         raise _damaged(place, "its checksum differs")
-    return made
+    return array
 
 
 def _check_codes(place: Path, codes: Array, header: Header) -> None:
     """Refuse codes that are no bin of their feature: counts are kept in tables that have a place for each bin."""
-    for feature, bins, most in zip(header.features, header.bins, codes.max(axis=1).tolist(), strict=True):
-        if most > len(bins):
-            raise _damaged(place, f"feature {feature.name!r} has a code of {most}, and {len(bins)} bins")
+    for feature, bins, largest in zip(header.features, header.bins, codes.max(axis=1).tolist(), strict=True):
+        if largest > len(bins):
+            raise _damaged(place, f"feature {feature.name!r} has a code of {largest}, and {len(bins)} bins")
 
 
 def _check_weights(place: Path, weights: Ints, total: int) -> None:
     # in two halves: a sum of forged weights could run over and come out right
-    found = (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
-    if weights.min() < 1 or found != total:
+    sum_of_weights = (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
+    if weights.min() < 1 or sum_of_weights != total:
         raise _damaged(place, f"weights must be at least 1 and add up to {total}")
 
 

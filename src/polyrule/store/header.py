@@ -152,8 +152,8 @@ def decode(text: str, source: str) -> Header:
     codes = members["codes"].choice("|u1", "<u2")
     labels = tuple(node.text() for node in members["labels"])
     described = [read_feature_and_bins(node) for node in members["features"]]
-    for name, found in (("labels", labels), ("features", described)):
-        if not found:
+    for name, entries in (("labels", labels), ("features", described)):
+        if not entries:
             members[name].fail("must name at least one")
     widest = max(len(bins) for _, bins in described)
     if np.dtype(codes).itemsize < np.dtype(code_type(widest)).itemsize:
@@ -193,7 +193,7 @@ def read_feature_and_bins(node: Node) -> tuple[Feature, Bins]:
 
 
 def read_block(node: Node, header: Header) -> BlockRecord:
-    """Return what is said about one block, if its files can be of that size for what the header says of all blocks."""
+    """Return the record of one block; its files must have the sizes that follow from the header."""
     members = node.fields(("rows", "weight", "files"))
     rows = members["rows"].whole(1, MOST_ROWS)
     files = {}

@@ -19,7 +19,7 @@ BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with
 
 
 class Columns(Protocol):
-    """Original values by column: a matrix, or something that reads them when they are asked for."""
+    """Original values by column: a matrix, or an object that reads them on access."""
 
     @property
     def nbytes(self) -> int:
@@ -48,7 +48,7 @@ class Block:
 
 
 class Blocks(Sequence[Block]):
-    """Blocks that are made or read when they are asked for, each time anew: whoever needs one again keeps it."""
+    """Blocks that are made or read on each access and are not cached."""
 
     def read(self, index: int) -> Block:
         """Return one block."""
@@ -59,8 +59,8 @@ class Blocks(Sequence[Block]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Block]: ...
     def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
-        chosen = range(len(self))[index]
-        return self.read(chosen) if isinstance(chosen, int) else [self.read(i) for i in chosen]
+        indices = range(len(self))[index]
+        return self.read(indices) if isinstance(indices, int) else [self.read(i) for i in indices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,8 @@ class Packed:
         """Weight of all examples."""
         return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
 
-    def each(self, function: Callable[..., Any], *given: Sequence[Any], threads: int = 1) -> list[Any]:
-        """Call a function with every block, and with what is given for it, where the block lies; each thread holds one.
+    def each(self, function: Callable[..., Any], *arguments: Sequence[Any], threads: int = 1) -> list[Any]:
+        """Call a function with each block and its arguments, in the process that has the block; each thread holds one.
 
         Examples
         --------
@@ -100,7 +100,9 @@ class Packed:
         """
         blocks = self.blocks
         with ThreadPoolExecutor(max(1, threads)) as pool:
-            return list(pool.map(lambda i, *own: function(blocks[i], *own), range(len(blocks)), *given))
+            return list(
+                pool.map(lambda i, *own_arguments: function(blocks[i], *own_arguments), range(len(blocks)), *arguments)
+            )
 
     def neighbours(self, index: int, thresholds: Floats) -> list[tuple[float, float] | None]:
         """Return the values on either side of thresholds between two bins, None within one."""
@@ -127,7 +129,7 @@ def pack_table(
         One per row.
     label_names : tuple of str
     max_bins : int
-        A numeric column with more distinct values is cut into so many bins.
+        A numeric column with more distinct values is cut into at most `max_bins` bins.
     block_rows : int, optional
         Rows of a block; chosen by the width of the table unless given.
     keep_values : bool
@@ -142,8 +144,10 @@ def pack_table(
     """
     max_bins = check_max_bins(max_bins)
     if truth.shape != (len(table), len(label_names)) or (weights is not None and len(weights) != len(table)):
-        told = "" if weights is None else f" and {len(weights)} weights"
-        raise DataError(f"{len(table)} examples and {len(label_names)} names, but labels of shape {truth.shape}{told}")
+        and_weights = "" if weights is None else f" and {len(weights)} weights"
+        raise DataError(
+            f"{len(table)} examples and {len(label_names)} names, but labels of shape {truth.shape}{and_weights}"
+        )
     bins = tuple(bins_of(table.column(j), feature, max_bins) for j, feature in enumerate(table.features))
     whole = encoded(table, bins, truth, weights, keep_values)
     return Packed(table.features, bins, label_names, divided(whole, block_rows or max(1, len(table))))
@@ -164,9 +168,9 @@ def divided(whole: Block, size: int) -> list[Block]:
     blocks = []
     for start in range(0, len(whole), size):
         rows = slice(start, start + size)
-        own = None if weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
-        kept = None if whole.values is None else np.asarray(whole.values)[:, rows]
-        blocks.append(Block(np.ascontiguousarray(whole.codes[:, rows]), whole.truth[rows], own, kept))
+        block_weights = None if weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
+        block_values = None if whole.values is None else np.asarray(whole.values)[:, rows]
+        blocks.append(Block(np.ascontiguousarray(whole.codes[:, rows]), whole.truth[rows], block_weights, block_values))
     return blocks
 
 
@@ -179,6 +183,6 @@ def label_words(truth: Any) -> Words:
     require_known(truth, "a store")
     rows, labels = truth.shape
     words = np.empty((rows, word_count(labels)), dtype=np.uint64)
-    for some in row_blocks(rows, labels, 1 << 24):
-        words[some] = packed_bits(dense_labels(truth[some]))
+    for rows_at_once in row_blocks(rows, labels, 1 << 24):
+        words[rows_at_once] = packed_bits(dense_labels(truth[rows_at_once]))
     return words

@@ -20,10 +20,10 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
+from polyrule.store.chunks import Chunks, Described, agreed, are_whole, numbers, of_positive_weight, open_chunks
 from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
 from polyrule.store.packed import Block, label_words
-from polyrule.store.pieces import Described, Pieces, agreed, are_whole, numbers, of_positive_weight, open_pieces
 from polyrule.utils.arrays import Floats, Ints
 from polyrule.utils.atomic import hold
 
@@ -98,9 +98,9 @@ def pack(
             raise DataError(f"{target}: another process is packing into this folder; wait for it, or choose another")
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise DataError(f"{target}: there is something already; choose another folder or remove it first")
-        pieces = open_pieces(data, y, labels, weights, **options)
+        chunks = open_chunks(data, y, labels, weights, **options)
         heard = progress or (lambda what, rows: None)
-        packer = _Packer(pieces, target, max_bins, bool(keep_values), int(block_rows), heard)
+        packer = _Packer(chunks, target, max_bins, bool(keep_values), int(block_rows), heard)
         packer.run()
         return Store(target)
 
@@ -114,12 +114,12 @@ def _planned(features: tuple[Feature, ...], labels: tuple[str, ...], cuts: list[
 
 class _Packer:
     def __init__(
-        self, pieces: Pieces, target: Path, max_bins: int, keep_values: bool, block_rows: int, progress: Progress
+        self, chunks: Chunks, target: Path, max_bins: int, keep_values: bool, block_rows: int, progress: Progress
     ) -> None:
-        self.pieces, self.target, self.max_bins = pieces, target, max_bins
+        self.chunks, self.target, self.max_bins = chunks, target, max_bins
         self.keep_values, self.block_rows, self.progress = keep_values, block_rows, progress
         self.folder = target.with_name(target.name + ".part")
-        self.identity = pieces.identity()
+        self.identity = chunks.identity()
         self.key = json.loads(json.dumps([VERSION, self.identity, max_bins, keep_values, block_rows]))
 
     def run(self) -> None:
@@ -169,25 +169,25 @@ class _Packer:
         finder: QuantileFinder | None = None
         rows = 0
 
-        def look(piece: Dataset) -> None:
+        def look(chunk: Dataset) -> None:
             nonlocal finder, rows
-            finder = finder or QuantileFinder(piece.X.shape[1], self.max_bins)
-            finder.add(numbers(_weighed(piece)))
-            rows += len(piece)
+            finder = finder or QuantileFinder(chunk.X.shape[1], self.max_bins)
+            finder.add(numbers(_weighed(chunk)))
+            rows += len(chunk)
             self.progress("counting values", rows)
 
         def first_pass() -> Iterator[Described]:
-            for piece in self.pieces.read(None):
-                yield piece.name, piece.features, piece.label_names  # which are held against those before, and then
-                look(piece)
+            for chunk in self.chunks.read(None):
+                yield chunk.name, chunk.features, chunk.label_names  # which are held against those before, and then
+                look(chunk)
 
         features, labels = agreed(first_pass())
         assert finder is not None
         finder.end_of_pass()
         while finder.unfinished:
             rows = 0
-            for piece in self.pieces.read(features):
-                look(piece)
+            for chunk in self.chunks.read(features):
+                look(chunk)
             finder.end_of_pass()
         plan = _planned(features, labels, finder.quantiles)
         records = [feature_record(feature) for feature in features]
@@ -200,9 +200,9 @@ class _Packer:
     def _encode(self) -> None:
         waiting: list[Dataset] = []
         rows = 0
-        for piece in self.pieces.read(self.plan.features):
-            waiting.append(_weighed(piece))
-            rows += len(piece)
+        for chunk in self.chunks.read(self.plan.features):
+            waiting.append(_weighed(chunk))
+            rows += len(chunk)
             while sum(map(len, waiting)) >= self.block_rows:
                 waiting = self._write_first(waiting)
                 self.progress("packing", rows)
@@ -214,16 +214,16 @@ class _Packer:
 
     def _write_first(self, waiting: list[Dataset]) -> list[Dataset]:
         """Write one block of the rows that wait; return the rest."""
-        taken: list[Dataset] = []
+        first_rows: list[Dataset] = []
         missing = self.block_rows
         while waiting and missing:
-            piece, waiting = waiting[0], waiting[1:]
-            if len(piece) > missing:
-                waiting = [piece[missing:], *waiting]
-                piece = piece[:missing]
-            taken.append(piece)
-            missing -= len(piece)
-        record, lows = self._done(len(self.blocks)) or self._write(len(self.blocks), taken)
+            chunk, waiting = waiting[0], waiting[1:]
+            if len(chunk) > missing:
+                waiting = [chunk[missing:], *waiting]
+                chunk = chunk[:missing]
+            first_rows.append(chunk)
+            missing -= len(chunk)
+        record, lows = self._done(len(self.blocks)) or self._write(len(self.blocks), first_rows)
         self.blocks.append(record)
         self.lows = [np.minimum(a, b) for a, b in zip(self.lows, lows, strict=True)]
         return waiting
@@ -239,40 +239,40 @@ class _Packer:
                 np.array([np.inf if low.value is None else low.number() for low in node]) for node in members["lows"]
             ]
             for low, ends in zip(lows, self._ends(), strict=True):
-                found = np.isfinite(low)
-                if len(low) != len(ends) or (Bins(ends, ends).codes(low)[found] != np.flatnonzero(found)).any():
+                is_known = np.isfinite(low)
+                if len(low) != len(ends) or (Bins(ends, ends).codes(low)[is_known] != np.flatnonzero(is_known)).any():
                     return None
             StoredBlocks(self.folder, self._header([*self.blocks, record]))[index]
         except (OSError, ValueError):
             return None
         return record, lows
 
-    def _write(self, index: int, pieces: list[Dataset]) -> tuple[BlockRecord, list[Floats]]:
+    def _write(self, index: int, chunks: list[Dataset]) -> tuple[BlockRecord, list[Floats]]:
         bins = self.plan.bins
-        rows = sum(map(len, pieces))
+        rows = sum(map(len, chunks))
         codes = np.empty((len(bins), rows), dtype=self.plan.codes)
         values = np.empty((len(bins), rows)) if self.keep_values else None
         lows: list[Floats] = []
         for j, (of_column, ends) in enumerate(zip(bins, self._ends(), strict=True)):
-            column = np.concatenate([piece.X.column(j) for piece in pieces])
+            column = np.concatenate([chunk.X.column(j) for chunk in chunks])
             codes[j] = of_column.codes(column)
-            least = min_values(codes[j], column, len(ends)) if len(ends) else np.full(1, np.inf)
-            if least[-1] < np.inf:  # known, and above all values that were counted
+            smallest = min_values(codes[j], column, len(ends)) if len(ends) else np.full(1, np.inf)
+            if smallest[-1] < np.inf:  # known, and above all values that were counted
                 raise self._changed()
-            lows.append(least[:-1])
+            lows.append(smallest[:-1])
             if values is not None:
                 values[j] = column
-        truth = np.concatenate([label_words(piece.Y) for piece in pieces])
+        truth = np.concatenate([label_words(chunk.Y) for chunk in chunks])
         weights = None
-        if any(piece.weights is not None for piece in pieces):
-            weights = np.concatenate([_weights(piece) for piece in pieces])
+        if any(chunk.weights is not None for chunk in chunks):
+            weights = np.concatenate([_weights(chunk) for chunk in chunks])
         record = write_block(self.folder, index, Block(codes, truth, weights, values))
-        written = [[low if np.isfinite(low) else None for low in least.tolist()] for least in lows]
+        written = [[low if np.isfinite(low) else None for low in smallest.tolist()] for smallest in lows]
         _write_json(block_file(self.folder, index, "json"), {"block": record.plain(), "lows": written})
         return record, lows
 
     def _finish(self) -> None:
-        if self.pieces.identity() != self.identity or any(np.isinf(low).any() for low in self.lows):
+        if self.chunks.identity() != self.identity or any(np.isinf(low).any() for low in self.lows):
             raise self._changed()
         header = self._header(self.blocks)
         if header.weight > MOST_WEIGHT:
@@ -290,15 +290,15 @@ class _Packer:
         return DataError(f"{self.target}: the data changed while it was packed; pack it again")
 
 
-def _weighed(piece: Dataset) -> Dataset:
+def _weighed(chunk: Dataset) -> Dataset:
     """Return the examples that count."""
-    if piece.weights is not None and not are_whole(piece.weights, MOST_WEIGHT):
-        raise DataError(f"{piece.name}: a store needs whole numbers as weights; multiply them by a common factor first")
-    return of_positive_weight(piece)
+    if chunk.weights is not None and not are_whole(chunk.weights, MOST_WEIGHT):
+        raise DataError(f"{chunk.name}: a store needs whole numbers as weights; multiply them by a common factor first")
+    return of_positive_weight(chunk)
 
 
-def _weights(piece: Dataset) -> Ints:
-    return np.ones(len(piece), dtype=np.int64) if piece.weights is None else piece.weights.astype(np.int64)
+def _weights(chunk: Dataset) -> Ints:
+    return np.ones(len(chunk), dtype=np.int64) if chunk.weights is None else chunk.weights.astype(np.int64)
 
 
 def _write_json(path: Path, content: Any) -> None:

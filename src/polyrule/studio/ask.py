@@ -20,7 +20,7 @@ from polyrule.measures import Objective, get
 from polyrule.model.rule import Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
-from polyrule.report.tally import count
+from polyrule.report.counts import count
 from polyrule.search.native import make_engine
 from polyrule.search.protocol import GrowOptions
 from polyrule.studio.hints import hints

@@ -20,7 +20,7 @@ from polyrule.report.comparison import shared_rules
 from polyrule.report.inputs import Part
 from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
-from polyrule.report.tally import tally_labels
+from polyrule.report.counts import tally_labels
 from polyrule.studio.jobs import Job
 from polyrule.studio.sentences import sentence
 from polyrule.studio.setup import thinned

@@ -7,7 +7,7 @@ from typing import Any
 
 from polyrule.conditions import NumericCondition
 from polyrule.model.rule import Rule
-from polyrule.report.tally import count
+from polyrule.report.counts import count
 from polyrule.studio.sentences import condition_words
 from polyrule.studio.workbench import Workbench
 from polyrule.utils.arrays import Words

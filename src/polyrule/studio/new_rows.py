@@ -14,12 +14,12 @@ from polyrule.data.labels import UNKNOWN, dense_labels
 from polyrule.data.reading import file_columns
 from polyrule.data.table import unpacked_bits
 from polyrule.errors import DataError
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.model.printing import Formatter
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
-from polyrule.report.tally import Tally, tally
+from polyrule.report.counts import PredictionCounts, tally
 from polyrule.studio.setup import Origin, Setup, aligned, load, numbered, shown_as
 from polyrule.studio.workbench import resampled
 from polyrule.utils.arrays import Ints
@@ -99,7 +99,7 @@ def _notes(data: Dataset, train: Dataset) -> tuple[str, ...]:
     return tuple(found)
 
 
-def describe_new_rows(new: NewRows, model: Any, trained: Tally, start: int) -> dict[str, Any]:
+def describe_new_rows(new: NewRows, model: Any, trained: PredictionCounts, start: int) -> dict[str, Any]:
     """Return predictions as the page shows them: how often each label, scores if there are labels, a few rows."""
     run = tally(model, new.part.covers)
     rows, known = len(new.part), max(1, trained.covers_of.rows)
@@ -129,7 +129,7 @@ def describe_new_rows(new: NewRows, model: Any, trained: Tally, start: int) -> d
     }
 
 
-def _row(new: NewRows, run: Tally, reasons: Reasons, row: int) -> dict[str, Any]:
+def _row(new: NewRows, run: PredictionCounts, reasons: Reasons, row: int) -> dict[str, Any]:
     labels = np.flatnonzero(run.labels[row]).tolist()
     ids, truth = new.part.data.row_ids, new.part.truth[row]
     return {
@@ -146,7 +146,7 @@ def _row(new: NewRows, run: Tally, reasons: Reasons, row: int) -> dict[str, Any]
 class Reasons:
     """Why each label is present: the rule of a list that set it, or the rules of an ensemble with their weights."""
 
-    def __init__(self, model: Any, run: Tally) -> None:
+    def __init__(self, model: Any, run: PredictionCounts) -> None:
         self.model, self.rows = model, run.covers_of.rows
         self._deciding: dict[int, Ints] = {}
         self._fired = [unpacked_bits(words, self.rows) for words in run.fired]

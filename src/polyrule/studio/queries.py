@@ -21,7 +21,7 @@ from polyrule.conditions.text import format_category, format_name
 from polyrule.data.documents import Node
 from polyrule.data.table import packed_bits, unpacked_bits
 from polyrule.errors import ModelError, OptionError
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.model.rule import Entry
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report.examples import chosen_examples

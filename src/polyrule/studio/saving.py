@@ -10,7 +10,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.errors import OptionError
 from polyrule.export import export
 from polyrule.model.files import dumps
-from polyrule.model.narrowing import without_unused_items
+from polyrule.model.columns import without_unused_items
 from polyrule.report import build
 from polyrule.studio.new_rows import predictions_table
 from polyrule.studio.session import Session

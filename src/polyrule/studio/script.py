@@ -34,7 +34,7 @@ def script(project: Project, intake: Intake, examples: int, recounted: bool, ite
     if items:
         lines += [
             "from polyrule.data.preparation import prepare",
-            "from polyrule.model.narrowing import over_features, without_unused_items",
+            "from polyrule.model.columns import over_features, without_unused_items",
         ]
     lines.append("")
     path = project.path()

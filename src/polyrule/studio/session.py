@@ -21,7 +21,7 @@ from typing import Any
 from polyrule.data import Dataset
 from polyrule.data.documents import Node
 from polyrule.errors import OptionError
-from polyrule.model.narrowing import without_unused_items
+from polyrule.model.columns import without_unused_items
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings

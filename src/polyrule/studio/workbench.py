@@ -17,7 +17,7 @@ from polyrule.data.preparation import prepare
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores
-from polyrule.model.narrowing import over_features, used_features, without_unused_items
+from polyrule.model.columns import over_features, used_features, without_unused_items
 from polyrule.model.packed import check_table
 from polyrule.model.rule_list import RuleList
 from polyrule.report import model_summary, scoring
@@ -25,7 +25,7 @@ from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
-from polyrule.report.tally import Tally, count, first, tally
+from polyrule.report.counts import PredictionCounts, count, first, tally
 from polyrule.studio.steps import rule_at, said
 from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 
@@ -54,7 +54,7 @@ class Workbench:
         self.train, self.test = train, test
         self.raw = (train, test) if raw is None else raw
         self.parts = Part("train", "Training data", train), Part("test", "Held-out data", test, unseen=True)
-        self._tallies: dict[int, tuple[Any, list[Tally]]] = {}
+        self._tallies: dict[int, tuple[Any, list[PredictionCounts]]] = {}
         self._histograms: dict[int, dict[str, Any]] = {}
 
     @property
@@ -108,7 +108,7 @@ class Workbench:
         if tuple(model.label_names) != self.train.label_names:
             raise ModelError("the labels of the model are not those of the data, in the same order")
 
-    def tallies(self, model: Any) -> list[Tally]:
+    def tallies(self, model: Any) -> list[PredictionCounts]:
         """Return what a model does on each part; the last few are remembered."""
         kept = self._tallies.pop(id(model), None)
         found = kept[1] if kept is not None else [tally(model, part.covers) for part in self.parts]

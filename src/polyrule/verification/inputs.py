@@ -16,7 +16,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.counting import is_weighted
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.relations.data import broken
 from polyrule.utils.arrays import Floats
 from polyrule.verification.result import DATA, Finding

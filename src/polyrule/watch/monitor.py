@@ -15,7 +15,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.labels import dense_labels
 from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.model import RuleList
-from polyrule.model.narrowing import fit_to
+from polyrule.model.columns import match_columns
 from polyrule.model.rule_model import labelled
 from polyrule.utils.arrays import Bytes, Floats, Ints
 from polyrule.utils.atomic import atomic_write
@@ -93,7 +93,7 @@ class Monitor:
     ) -> None:
         self._set_up(model, false_alarm_rate, tolerance)
         self._check_labels(reference)
-        fitted, table = fit_to(model, reference)
+        fitted, table = match_columns(model, reference)
         self._check_fitted(fitted)
         if not len(table):
             raise DataError("the reference data has no rows")
@@ -141,7 +141,7 @@ class Monitor:
         self._check_labels(data)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UnseenCategoryWarning)
-            model, table = fit_to(self.model, data)
+            model, table = match_columns(self.model, data)
         unseen = tuple(str(one.message) for one in caught if issubclass(one.category, UnseenCategoryWarning))
         if not len(table):
             return
@@ -307,7 +307,7 @@ def _truth(data: Dataset) -> Bytes:
 
 
 def _quality(model: Any, table: Any, truth: Bytes | None) -> Quality:
-    probabilities, predicted = model.chances_of(table), model.labels_of(table) == 1
+    probabilities, predicted = model.probabilities_of(table), model.labels_of(table) == 1
     expected = {
         "expected_tp": float(probabilities[predicted].sum()),
         "predicted": float(predicted.sum()),

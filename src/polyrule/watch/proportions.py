@@ -10,7 +10,7 @@ import numpy as np
 
 from polyrule.data.table import Table
 from polyrule.model import RuleList
-from polyrule.model.narrowing import used_features
+from polyrule.model.columns import used_features
 from polyrule.model.predict import fired_rows
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 

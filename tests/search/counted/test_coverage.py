@@ -17,7 +17,7 @@ from polyrule.data.table import Feature
 from polyrule.model.counting import list_counts
 from polyrule.search.counted.coverage import EncodedBodies, encoded_list_counts, reads_codes
 from polyrule.store import Bins, pack_table
-from polyrule.store.coded_table import unpack
+from polyrule.store.packed_table import unpack
 
 ROWS = 60
 

@@ -10,10 +10,10 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
-from polyrule.report.tally import Tally, tally
+from polyrule.report.counts import PredictionCounts, tally
 
 
-def run_one(model: Any, data: Any) -> tuple[RuleList, Tally]:
+def run_one(model: Any, data: Any) -> tuple[RuleList, PredictionCounts]:
     """Run one rule list on one data set, given as in `polyrule.report.build`."""
     inputs = read_inputs(model, data)
     if len(inputs.models) != 1 or not isinstance(inputs.models[0], RuleList):

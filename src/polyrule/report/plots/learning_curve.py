@@ -12,7 +12,7 @@ from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
-from polyrule.report.tally import tally
+from polyrule.report.counts import tally
 
 SCORES = ("micro_f1", "hamming_accuracy", "subset_accuracy")
 

@@ -16,7 +16,7 @@ from polyrule.utils.arrays import Array, Bools, Bytes, Floats, Ints, Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CodedTable(Table):
+class PackedTable(Table):
     """A table of codes, one or two bytes each, that shows every value as the largest one of its bin.
 
     The code after the last bin of a feature is a missing value.
@@ -25,7 +25,7 @@ class CodedTable(Table):
     --------
     >>> from polyrule.data.table import Feature
     >>> bins = Bins(np.array([1.0, 5.0]), np.array([2.0, 9.0]))
-    >>> table = CodedTable(np.array([[0], [1], [1], [2]], dtype=np.uint8), (Feature("x"),), (bins,))
+    >>> table = PackedTable(np.array([[0], [1], [1], [2]], dtype=np.uint8), (Feature("x"),), (bins,))
     >>> table.column(0), table.spans(0)
     (array([ 2.,  9.,  9., nan]), (array([1., 5.]), array([2., 9.]), array([1, 2])))
     """
@@ -37,16 +37,16 @@ class CodedTable(Table):
         return self.apply(index, np.asarray)
 
     def apply(self, index: int, function: Callable[[Floats], Array]) -> Array:
-        """Return what a function says of the largest value of every example's bin."""
+        """Return the values of a function at the largest value of each example's bin."""
         return np.asarray(function(np.append(self.bins[index].highs, np.nan))[self.values[:, index]])
 
     def apply_to_places(self, index: int, function: Callable[[Floats], Array]) -> Array:
-        """Return what a function says of the place of every example's bin among those that occur.
+        """Return the values of a function at the place of each example's bin among those that occur.
 
         Examples
         --------
         >>> bins = Bins(np.array([1.0, 3.0, 5.0]), np.array([2.0, 4.0, 9.0]))
-        >>> table = CodedTable(np.array([[0], [2], [3]], dtype=np.uint8), (Feature("x"),), (bins,))
+        >>> table = PackedTable(np.array([[0], [2], [3]], dtype=np.uint8), (Feature("x"),), (bins,))
         >>> table.apply_to_places(0, np.asarray)
         array([ 0.,  1., nan])
         """
@@ -55,7 +55,7 @@ class CodedTable(Table):
         return np.asarray(function(np.append(np.cumsum(occurs) - 1.0, np.nan))[codes])
 
     def added(self, function: Callable[[Floats, Any], Words], keys: Words) -> Words:
-        """Return per example the sum of what a function says of its values and keys; it is asked about bins only."""
+        """Return per example the sum of a function of its values and keys; it is called with bins only."""
         values = np.concatenate([part for bins in self.bins for part in (bins.highs, [np.nan])])
         sizes = self._missing + 1
         return looked_up(self.values.T, function(values, np.repeat(keys, sizes)), sizes)
@@ -75,7 +75,7 @@ class CodedTable(Table):
         """Return the columns in which values are missing."""
         return np.flatnonzero((self.values == self._missing).any(axis=0))
 
-    def with_columns(self, columns: Sequence[Floats], features: Sequence[Feature]) -> CodedTable:
+    def with_columns(self, columns: Sequence[Floats], features: Sequence[Feature]) -> PackedTable:
         """Return the table with more columns behind its own; those have few distinct values, and lose none."""
         more = [bins_of(column, feature, MAX_BINS) for column, feature in zip(columns, features, strict=True)]
         bins = (*self.bins, *more)
@@ -83,45 +83,45 @@ class CodedTable(Table):
         codes[: len(self.bins)] = self.values.T
         for row, of_column, column in zip(codes[len(self.bins) :], more, columns, strict=True):
             row[:] = of_column.codes(column)
-        return CodedTable(codes.T, (*self.features, *features), bins)
+        return PackedTable(codes.T, (*self.features, *features), bins)
 
-    def emptied(self, kept: Bools) -> CodedTable:
+    def emptied(self, is_kept: Bools) -> PackedTable:
         """Return the table with the other columns emptied, so that nothing can be learned from them."""
         values = self.values.copy(order="K")
-        values[:, ~kept] = self._missing[~kept]
-        return CodedTable(values, self.features, self.bins)
+        values[:, ~is_kept] = self._missing[~is_kept]
+        return PackedTable(values, self.features, self.bins)
 
     def decoded(self, features: Iterable[int] | None = None) -> Table:
         """Return the table with the largest value of its bin for every code, at least of some `features`."""
         if features is None:
             return Table(np.asarray(self), self.features)
-        found = np.zeros(self.shape, order="F")  # what nobody reads takes no memory
+        values = np.zeros(self.shape, order="F")  # pages that are not written take no memory
         for j in features:
-            found[:, j] = self.column(j)
-        return Table(found, self.features)
+            values[:, j] = self.column(j)
+        return Table(values, self.features)
 
     def packed(self, truth: Bytes, weights: Ints, block_rows: int = BLOCK_ROWS) -> Packed:
         """Return the codes with labels, as they are counted."""
         blocks = divided(Block(self.values.T, label_words(truth), weights), block_rows)
         return Packed(self.features, self.bins, tuple(map(str, range(truth.shape[1]))), blocks)
 
-    def __getitem__(self, rows: Any) -> CodedTable:
-        return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
+    def __getitem__(self, rows: Any) -> PackedTable:
+        return PackedTable(super().__getitem__(rows).values, self.features, self.bins)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("codes become values in an array of their own; leave out copy=False")
-        found = np.empty(self.shape, dtype=dtype or np.float64, order="F")
+            raise ValueError("codes become values in a new array; leave out copy=False")
+        values = np.empty(self.shape, dtype=dtype or np.float64, order="F")
         for j in range(len(self.features)):
-            found[:, j] = self.column(j)
-        return found
+            values[:, j] = self.column(j)
+        return values
 
     @property
     def _missing(self) -> Ints:
         return np.array([len(bins) for bins in self.bins])
 
 
-def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
+def unpack(packed: Packed) -> tuple[PackedTable, Bytes, Ints]:
     """Read all blocks into memory: codes, labels as a 0/1 matrix, and weights.
 
     Examples
@@ -136,12 +136,12 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     codes = np.empty((len(packed.features), rows), dtype=code_type(max(map(len, packed.bins))))
     truth = np.empty((rows, labels), dtype=np.uint8)
     weights = np.ones(rows, dtype=np.int64)
-    for own, block in _placed(packed):
-        codes[:, own] = block.codes
-        truth[own] = unpacked_bits(block.truth, labels)
+    for rows_of_block, block in _placed(packed):
+        codes[:, rows_of_block] = block.codes
+        truth[rows_of_block] = unpacked_bits(block.truth, labels)
         if block.weights is not None:
-            weights[own] = block.weights
-    return CodedTable(codes.T, packed.features, packed.bins), truth, weights
+            weights[rows_of_block] = block.weights
+    return PackedTable(codes.T, packed.features, packed.bins), truth, weights
 
 
 def _placed(packed: Packed) -> Iterator[tuple[slice, Block]]:
@@ -155,9 +155,9 @@ def _placed(packed: Packed) -> Iterator[tuple[slice, Block]]:
 def unpack_values(packed: Packed) -> Table:
     """Read the original values of all blocks into memory, where they were kept beside the codes."""
     values = np.empty((len(packed.features), len(packed)))
-    for own, block in _placed(packed):
+    for rows_of_block, block in _placed(packed):
         if block.values is None:
             raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
         for j in range(len(packed.features)):
-            values[j, own] = block.values[j]
+            values[j, rows_of_block] = block.values[j]
     return Table(values.T, packed.features)
