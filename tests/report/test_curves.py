@@ -6,6 +6,7 @@ from tests.report.worlds import random_data, random_model
 
 from polyrule.evaluation import score
 from polyrule.model.predict import predict
+from polyrule.report.counts import Covers, tally
 from polyrule.report.curves import curve
 from polyrule.report.counts import Covers, tally
 

@@ -8,6 +8,7 @@ from tests.report.worlds import random_data, random_model
 from polyrule.errors import OptionError
 from polyrule.heads import HeadProblem, search
 from polyrule.measures import Objective
+from polyrule.report.counts import Covers, tally
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
 from polyrule.report.counts import Covers, tally
 

@@ -10,6 +10,7 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.evaluation import importances, score
 from polyrule.evaluation.resampling import resample_scores
+from polyrule.report.counts import Covers, tally
 from polyrule.report.curves import curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.summary import summarise

@@ -386,7 +386,7 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         SeCoClassifier(max_bins=3).fit(store)
     with pytest.raises(OptionError, match="keep_values=True"):
         SeCoClassifier(refine=True).fit(store)
-    with pytest.raises(OptionError, match="say which columns"):
+    with pytest.raises(OptionError, match="name the columns with labels"):
         pack(frame, out=tmp_path / "t")
     with pytest.raises(OptionError, match="max_bins must be a whole number"):
         pack(frame, out=tmp_path / "t", labels="y_*", max_bins=1)
@@ -399,7 +399,7 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         pack(frame, out=tmp_path / "t", labels="y_*", weights="key")
     with pytest.raises(OptionError, match="y is for arrays of features"):
         pack("songs.csv", frame[LABELS], out=tmp_path / "t")
-    with pytest.raises(OptionError, match="labels= says which columns are labels, so y must be left out"):
+    with pytest.raises(OptionError, match="pass labels= or y, not both"):
         pack(frame[FEATURES], frame[LABELS], labels=["a", "b", "c"], out=tmp_path / "t")
     songs = datasets.load("emotions")
     for option, own in {"y": songs.Y, "labels": "calm", "weights": np.ones(len(songs))}.items():

@@ -46,21 +46,23 @@ def set_cutoffs(model: Any, cutoffs: float | Mapping[str, float]) -> Any:
     1. ill <- age > 60
     (labels that no rule sets are absent)
     """
-    wanted = _checked(model, cutoffs)
+    checked_cutoffs = _checked(model, cutoffs)
     if isinstance(model, RuleList):
-        return _with_strong_labels(model, wanted)
-    if model.decision.uses_sets and len(wanted) < len(model.label_names):
-        lacking = next(name for name in model.label_names if name not in wanted)
+        return _with_strong_labels(model, checked_cutoffs)
+    if model.decision.uses_sets and len(checked_cutoffs) < len(model.label_names):
+        lacking = next(name for name in model.label_names if name not in checked_cutoffs)
         raise ModelError(
             f"the model chooses whole label sets, so cutoffs are needed for all labels, and {lacking!r} has none; or "
             "call tune_decision(data, decision='per-label') first"
         )
     cuts = [0.0] * len(model.label_names) if model.decision.uses_sets else list(model.decision.cuts)
     for label, name in enumerate(model.label_names):
-        if name in wanted:
-            cuts[label] = float(np.clip(logit(wanted[name]), -1e6, 1e6)) / model.worth[label]
+        if name in checked_cutoffs:
+            cuts[label] = float(np.clip(logit(checked_cutoffs[name]), -1e6, 1e6)) / model.worth[label]
     info = {key: value for key, value in model.info.items() if key != "guarantees"}
-    return replace(model, decision=Decision("per-label", tuple(cuts)), info=info | {"cutoffs": _noted(model, wanted)})
+    return replace(
+        model, decision=Decision("per-label", tuple(cuts)), info=info | {"cutoffs": _noted(model, checked_cutoffs)}
+    )
 
 
 def cutoffs(model: Any) -> dict[str, float]:
@@ -110,9 +112,9 @@ def check_kind(model: Any) -> None:
         )
 
 
-def _with_strong_labels(model: RuleList, wanted: Mapping[str, float]) -> RuleList:
+def _with_strong_labels(model: RuleList, checked_cutoffs: Mapping[str, float]) -> RuleList:
     check_kind(model)
-    bounds = [wanted.get(name, 0.0) for name in model.label_names]
+    bounds = [checked_cutoffs.get(name, 0.0) for name in model.label_names]
     rules = []
     for rule in model.rules:
         head = tuple(one for one in rule.head if one.chance is None or one.chance >= bounds[one.label])
@@ -120,16 +122,16 @@ def _with_strong_labels(model: RuleList, wanted: Mapping[str, float]) -> RuleLis
             rules.append(rule if head == rule.head else replace(rule, head=head, value=None))
     edited = model if tuple(rules) == model.rules else model._edited(rules)
     info = {key: value for key, value in edited.info.items() if key != "guarantees"}
-    return replace(edited, info=info | {"cutoffs": _noted(model, wanted)})
+    return replace(edited, info=info | {"cutoffs": _noted(model, checked_cutoffs)})
 
 
-def _noted(model: Any, wanted: Mapping[str, float]) -> dict[str, float]:
-    both = cutoffs(model) | dict(wanted)
+def _noted(model: Any, new_cutoffs: Mapping[str, float]) -> dict[str, float]:
+    both = cutoffs(model) | dict(new_cutoffs)
     return {name: both[name] for name in model.label_names if name in both}
 
 
-def _checked(model: Any, wanted: float | Mapping[str, float]) -> dict[str, float]:
-    named = wanted if isinstance(wanted, Mapping) else dict.fromkeys(model.label_names, wanted)
+def _checked(model: Any, given_cutoffs: float | Mapping[str, float]) -> dict[str, float]:
+    named = given_cutoffs if isinstance(given_cutoffs, Mapping) else dict.fromkeys(model.label_names, given_cutoffs)
     for name, value in named.items():
         if name not in model.label_names:
             raise OptionError(f"cutoffs: the model has no label {name!r}{did_you_mean(str(name), model.label_names)}")

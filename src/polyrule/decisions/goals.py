@@ -56,16 +56,16 @@ def choose_cutoffs(model: Any, data: Any, y: Any = None, *, goal: str = "f1") ->
             "choose cutoffs without them, then add them again: model.with_relations(None)"
         )
     share = float(parts[2])
-    chosen = {}
+    cutoff_of = {}
     for label, name in enumerate(names):
-        known = truth[:, label] <= 1
-        cut = _for_share(reached[known, label], truth[known, label], parts[1], share)
+        is_known = truth[:, label] <= 1
+        cut = _for_share(reached[is_known, label], truth[is_known, label], parts[1], share)
         if cut is None:
             raise DataError(
                 f"no cutoff of {name!r} reaches a {parts[1]} of {share:g} on {examples.name or 'this data'}"
             )
-        chosen[name] = cut
-    return set_cutoffs(model, chosen)
+        cutoff_of[name] = cut
+    return set_cutoffs(model, cutoff_of)
 
 
 def candidates(reached: Floats) -> Floats:
@@ -93,19 +93,19 @@ def _for_share(reached: Floats, truth: Bytes, ratio: str, share: float) -> float
     cuts = candidates(reached)
     hits, predicted = _counts(reached, truth, cuts)
     if ratio == "recall":
-        enough = np.flatnonzero(hits >= share * (truth == 1).sum())
-        return float(cuts[enough[0]]) if len(enough) else None
-    enough = np.flatnonzero((hits >= share * predicted) & (predicted > 0))
-    return float(cuts[enough[-1]]) if len(enough) else None
+        reaching = np.flatnonzero(hits >= share * (truth == 1).sum())
+        return float(cuts[reaching[0]]) if len(reaching) else None
+    reaching = np.flatnonzero((hits >= share * predicted) & (predicted > 0))
+    return float(cuts[reaching[-1]]) if len(reaching) else None
 
 
 def _best_for_f1(reached: Floats, truth: Bytes, *, common: bool) -> Floats:
     """Return the cutoffs with the largest micro-F1, by Dinkelbach's iteration, or the largest F1 of each label."""
     tables = []
     for label in range(truth.shape[1]):
-        known = truth[:, label] <= 1
-        cuts = candidates(reached[known, label])
-        tables.append((cuts, *_counts(reached[known, label], truth[known, label], cuts)))
+        is_known = truth[:, label] <= 1
+        cuts = candidates(reached[is_known, label])
+        tables.append((cuts, *_counts(reached[is_known, label], truth[is_known, label], cuts)))
     present = (truth == 1).sum(axis=0)
     if not common:
         places = [int(np.argmax(2 * h / np.maximum(p + n, 1))) for (_, h, p), n in zip(tables, present, strict=True)]

@@ -23,6 +23,7 @@ from polyrule.decisions.cutoffs import cutoffs as cutoffs_of
 from polyrule.decisions.cutoffs import examples_of, scores, set_cutoffs
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import RuleList
+from polyrule.model.columns import match_columns
 from polyrule.model.guarantee import Guarantee, Level, Risk, guarantees
 from polyrule.model.columns import match_columns
 from polyrule.utils.arrays import Bytes, Floats
@@ -87,28 +88,28 @@ def calibrate(
     fitted, table = match_columns(model, examples)
     reached, truth = scores(fitted, table), np.asarray(dense_labels(examples.Y))
     names = _names(model, labels)
-    chosen: dict[str, float] = {}
-    stated: list[Guarantee] = []
+    cutoff_of: dict[str, float] = {}
+    new_guarantees: list[Guarantee] = []
     facts: dict[str, Any] = {"risk": risk, "target_level": target_level, "confidence_level": confidence, "per": per}
     facts["data"] = examples.name or "data"
     if per == "label":
         for name in names:
             label = model.label_names.index(name)
-            known = truth[:, label] <= 1
-            part = reached[known, label], truth[known, label], _tested_cutoffs(model, label)
+            is_known = truth[:, label] <= 1
+            part = reached[is_known, label], truth[is_known, label], _tested_cutoffs(model, label)
             cutoff, count, observed = _one_label(*part, risk, target_level, confidence, name)
-            chosen[name] = cutoff
-            stated.append(Guarantee(**facts, label=name, examples=count, cutoff=cutoff, observed=observed))
+            cutoff_of[name] = cutoff
+            new_guarantees.append(Guarantee(**facts, label=name, examples=count, cutoff=cutoff, observed=observed))
     else:
         columns = [model.label_names.index(name) for name in names]
         cutoff, count, observed = _all_labels(
             reached[:, columns], truth[:, columns], risk, target_level, per, confidence
         )
-        chosen = dict.fromkeys(names, cutoff)
-        stated.append(Guarantee(**facts, label=None, examples=count, cutoff=cutoff, observed=observed))
-    others = [one for one in guarantees(model) if one.label is not None and one.label not in names]
-    decided = set_cutoffs(model, cutoffs_of(model) | chosen if per == "label" else chosen)
-    entries = [asdict(one) for one in (*others, *stated)]
+        cutoff_of = dict.fromkeys(names, cutoff)
+        new_guarantees.append(Guarantee(**facts, label=None, examples=count, cutoff=cutoff, observed=observed))
+    remaining = [one for one in guarantees(model) if one.label is not None and one.label not in names]
+    decided = set_cutoffs(model, cutoffs_of(model) | cutoff_of if per == "label" else cutoff_of)
+    entries = [asdict(one) for one in (*remaining, *new_guarantees)]
     return replace(decided, info=decided.info | {"guarantees": entries})
 
 
@@ -119,9 +120,9 @@ def check_guarantees(model: Any, data: Dataset) -> list[str]:
     predicted, truth = fitted.labels_of(table) == 1, np.asarray(dense_labels(data.Y))
     for one in guarantees(model):
         columns = [model.label_names.index(one.label)] if one.label is not None else list(range(truth.shape[1]))
-        found = _level(predicted[:, columns], truth[:, columns], one.risk, one.per)
-        if abs(found - one.observed) > 1e-9:
-            problems.append(f"{one}: observed {found:.4f} on this data, not {one.observed:.4f}")
+        level = _level(predicted[:, columns], truth[:, columns], one.risk, one.per)
+        if abs(level - one.observed) > 1e-9:
+            problems.append(f"{one}: observed {level:.4f} on this data, not {one.observed:.4f}")
     return problems
 
 
@@ -173,8 +174,8 @@ def _tested_cutoffs(model: Any, label: int) -> Floats:
     """Return the cutoffs to test for a label; they must not depend on the calibration examples."""
     if not isinstance(model, RuleList):
         return np.arange(1, TESTED_CUTOFFS) / TESTED_CUTOFFS
-    chances = [one.chance for rule in model.rules for one in rule.head if one.label == label]
-    return np.unique([1.0 if chance is None else chance for chance in chances])
+    precisions = [one.chance for rule in model.rules for one in rule.head if one.label == label]
+    return np.unique([1.0 if precision is None else precision for precision in precisions])
 
 
 def _allowed_errors(count: int, bound: float, confidence: float | None) -> int:

@@ -19,6 +19,7 @@ from polyrule.data.labels import UNKNOWN, arrange_labels, dense_labels, has_unkn
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
+from polyrule.model.columns import as_record, cut_row, place_of_row
 from polyrule.model.counterfactual import Counterfactual
 from polyrule.model.columns import as_record, cut_row, place_of_row
 from polyrule.model.rule_model import is_pair, labelled

@@ -24,6 +24,7 @@ from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
+from polyrule.model.columns import used_features
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.columns import used_features
 from polyrule.search.counted.counting import Counting

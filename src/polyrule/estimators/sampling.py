@@ -18,6 +18,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table, row_blocks
 from polyrule.estimators.inputs import TrainingData
 from polyrule.model import RuleList
+from polyrule.model.columns import used_features
 from polyrule.model.counting import default_counts, list_counts, with_counts
 from polyrule.model.columns import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble

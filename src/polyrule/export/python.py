@@ -8,6 +8,7 @@ from polyrule.data.derive.registry import derivation_of
 from polyrule.data.table import Feature
 from polyrule.export.language import Language, columns_of, constants, helpers, relation_constants, title
 from polyrule.export.quoting import python_string
+from polyrule.model.columns import used_features
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.columns import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble

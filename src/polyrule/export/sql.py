@@ -22,6 +22,7 @@ from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.export.language import at_least, relation_constants, title
 from polyrule.export.quoting import rule_comment, sql_name, sql_number, sql_string
+from polyrule.model.columns import used_features
 from polyrule.model.decisions import AS_GOOD
 from polyrule.model.columns import used_features
 from polyrule.model.predict import margin_table

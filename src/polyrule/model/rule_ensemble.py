@@ -16,6 +16,7 @@ from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.conditions.packed import covers, native_values
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
+from polyrule.model.columns import match_columns, used_features
 from polyrule.model.counterfactual import place_of
 from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain

@@ -21,6 +21,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
 from polyrule.model import printing
+from polyrule.model.columns import used_features
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.model_printing import list_lines

@@ -25,6 +25,7 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
+from polyrule.model.columns import drop_unused_features, match_columns, used_features
 from polyrule.model.counterfactual import Counterfactual, Search, counterfactual
 from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.columns import match_columns, drop_unused_features, used_features

@@ -17,6 +17,7 @@ from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
 from polyrule.data.labels import LabelMatrix, arrange_labels, dense_labels
 from polyrule.errors import DataError, ModelError, OptionError
+from polyrule.model.columns import names_in_rules
 from polyrule.model.files import load
 from polyrule.model.columns import names_in_rules
 from polyrule.model.rule_model import labelled

@@ -17,6 +17,7 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.relations.relation import quoted
 from polyrule.report import label_graph
+from polyrule.report.counts import PredictionCounts
 from polyrule.report.curves import curve
 from polyrule.report.examples import plain
 from polyrule.report.inputs import Part

@@ -10,6 +10,7 @@ import numpy as np
 from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
+from polyrule.report.counts import PredictionCounts, counts
 from polyrule.report.inputs import Part
 from polyrule.report.counts import PredictionCounts, counts
 from polyrule.utils.arrays import Bytes

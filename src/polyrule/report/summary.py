@@ -18,6 +18,7 @@ from polyrule.evaluation.importance import Importance, Stability, importances, s
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.columns import used_features
 from polyrule.report import comparison, examples, model_summary, scoring
+from polyrule.report.counts import counts, tally
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.report.counts import counts, tally

@@ -17,6 +17,7 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.evaluation.baseline import simple_predictions
 from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.report.comparison import shared_rules
+from polyrule.report.counts import tally_labels
 from polyrule.report.inputs import Part
 from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries

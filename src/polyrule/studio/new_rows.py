@@ -17,6 +17,7 @@ from polyrule.errors import DataError
 from polyrule.model.columns import used_features
 from polyrule.model.printing import Formatter
 from polyrule.model.rule_list import RuleList
+from polyrule.report.counts import PredictionCounts, tally
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.counts import PredictionCounts, tally

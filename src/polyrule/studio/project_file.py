@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from polyrule.errors import ModelError, OptionError
+from polyrule.model.columns import without_unused_items
 from polyrule.model.files import Node, check_depth, dumps, loads
 from polyrule.model.columns import without_unused_items
 from polyrule.studio.project import Project, Version

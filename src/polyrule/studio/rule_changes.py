@@ -20,6 +20,7 @@ from polyrule.conditions import (
 )
 from polyrule.conditions.simplify import simplify_body, simplify_group
 from polyrule.data.table import unpacked_bits
+from polyrule.report.counts import Covers
 from polyrule.report.model_summary import signed_rule
 from polyrule.report.counts import Covers
 from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit

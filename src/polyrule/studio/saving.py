@@ -9,6 +9,7 @@ from collections.abc import Callable
 from polyrule.data.labels import dense_labels
 from polyrule.errors import OptionError
 from polyrule.export import export
+from polyrule.model.columns import without_unused_items
 from polyrule.model.files import dumps
 from polyrule.model.columns import without_unused_items
 from polyrule.report import build

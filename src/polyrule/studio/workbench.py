@@ -21,6 +21,7 @@ from polyrule.model.columns import over_features, used_features, without_unused_
 from polyrule.model.packed import check_table
 from polyrule.model.rule_list import RuleList
 from polyrule.report import model_summary, scoring
+from polyrule.report.counts import PredictionCounts, count, first, tally
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries

@@ -84,7 +84,7 @@ def _claims_of_the_whole(document: dict[str, Any], subject: str) -> Iterator[Cla
 
 
 def differences(
-    stated: Iterable[Claim], found: Iterable[Claim], equal: Callable[[Any, Any], bool] = operator.eq
+    claimed: Iterable[Claim], actual: Iterable[Claim], equal: Callable[[Any, Any], bool] = operator.eq
 ) -> list[Finding]:
     """Return the claims of one model that another contradicts: those of the first such rule, and of the whole.
 
@@ -95,7 +95,7 @@ def differences(
     >>> print(*differences([Claim(None, "the unit", 2)], [Claim(None, "the unit", 1)]))
     the model: the unit is stated as 2 but found to be 1
     """
-    stated_claims, found_claims = ({(claim.rule, claim.what): claim for claim in part} for part in (stated, found))
+    stated_claims, found_claims = ({(claim.rule, claim.what): claim for claim in part} for part in (claimed, actual))
     findings: list[Finding] = []
     first_rule: int | None = None
     for key in stated_claims | found_claims:
@@ -106,19 +106,19 @@ def differences(
         if rule is not None and first_rule is not None and rule != first_rule:
             continue
         first_rule = rule if first_rule is None else first_rule
-        shown, shown_other = str(claim or "missing"), str(other or "missing")
-        if shown == shown_other and claim is not None and other is not None:  # differs in what the text leaves out
-            shown, shown_other = str(Claim(*claim[:3])), str(Claim(*other[:3]))
-        findings.append(Finding(rule, what, shown, shown_other))
+        text_of, shown_other = str(claim or "missing"), str(other or "missing")
+        if text_of == shown_other and claim is not None and other is not None:  # differs in what the text leaves out
+            text_of, shown_other = str(Claim(*claim[:3])), str(Claim(*other[:3]))
+        findings.append(Finding(rule, what, text_of, shown_other))
     return findings
 
 
-def almost_equal(stated: Any, found: Any) -> bool:
+def almost_equal(claimed: Any, actual: Any) -> bool:
     """Return True if two values are equal but for the last digits of numbers that are not whole."""
-    if isinstance(stated, dict) and isinstance(found, dict):
-        return stated.keys() == found.keys() and all(almost_equal(stated[key], found[key]) for key in stated)
-    if isinstance(stated, (list, tuple)) and isinstance(found, (list, tuple)):
-        return len(stated) == len(found) and all(map(almost_equal, stated, found))
-    if isinstance(stated, float) and isinstance(found, float) and not found.is_integer():
-        return abs(stated - found) <= LAST_DIGITS * abs(found)
-    return type(stated) is type(found) and bool(stated == found)
+    if isinstance(claimed, dict) and isinstance(actual, dict):
+        return claimed.keys() == actual.keys() and all(almost_equal(claimed[key], actual[key]) for key in claimed)
+    if isinstance(claimed, (list, tuple)) and isinstance(actual, (list, tuple)):
+        return len(claimed) == len(actual) and all(map(almost_equal, claimed, actual))
+    if isinstance(claimed, float) and isinstance(actual, float) and not actual.is_integer():
+        return abs(claimed - actual) <= LAST_DIGITS * abs(actual)
+    return type(claimed) is type(actual) and bool(claimed == actual)

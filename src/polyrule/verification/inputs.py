@@ -15,6 +15,7 @@ from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
+from polyrule.model.columns import used_features
 from polyrule.model.counting import is_weighted
 from polyrule.model.columns import used_features
 from polyrule.relations.data import broken
@@ -26,17 +27,17 @@ def check_data(model: Any, data: Dataset) -> Iterator[Finding]:
     """Compare the fingerprint and the number of examples; raise ModelError if the labels are others."""
     if tuple(data.label_names) != model.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
-    stated, examples = model.info.get("data_fingerprint"), model.info.get("examples")
+    stored_print, examples = model.info.get("data_fingerprint"), model.info.get("examples")
     table, truth, weights, scale = examples_of(data)
     digest = fingerprint(table, truth, weights)
-    if is_of_examples(stated) and stated != digest:
-        yield Finding(None, DATA, _data_words(examples, stated), _data_words(len(table), digest))
-    elif is_of_examples(stated) and examples not in (None, len(table)):
+    if is_of_examples(stored_print) and stored_print != digest:
+        yield Finding(None, DATA, _data_words(examples, stored_print), _data_words(len(table), digest))
+    elif is_of_examples(stored_print) and examples not in (None, len(table)):
         yield Finding(None, "the number of examples", str(examples), str(len(table)))
     elif model.info.get("recounted", data.name) == data.name:
-        stated, weighted = model.info.get("weighted", False), is_weighted(weights, scale)
-        if stated is not weighted:
-            yield Finding(None, "whether counts are sums of weights", str(stated), str(weighted))
+        is_stored_weighted, weighted = model.info.get("weighted", False), is_weighted(weights, scale)
+        if is_stored_weighted is not weighted:
+            yield Finding(None, "whether counts are sums of weights", str(is_stored_weighted), str(weighted))
 
 
 def _data_words(examples: Any, digest: Any) -> str:
@@ -123,8 +124,8 @@ def check_thresholds(model: Any, table: Table) -> Iterator[Finding]:
             ):
                 yield Finding(None, f"that {feature.name!r} has the values 0 and 1 alone", "False", "True")
     for number, feature in enumerate(model.features):
-        known = model.features == table.features or feature.name in columns
-        if feature.flag and not (known and feature.kind == "numeric" and set(column(number)) == {0.0, 1.0}):
+        is_same_column = model.features == table.features or feature.name in columns
+        if feature.flag and not (is_same_column and feature.kind == "numeric" and set(column(number)) == {0.0, 1.0}):
             yield Finding(None, f"that {feature.name!r} has the values 0 and 1 alone", "True", "False")
 
 

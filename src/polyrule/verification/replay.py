@@ -319,16 +319,16 @@ class ListReplay:
 
     def compare_default_counts(self, model: RuleList, counts: Sequence[tuple[float, float]]) -> Iterator[Finding]:
         """Compare the weights of the labels that no rule sets."""
-        for name, stated, pair in zip(self.label_names, model.default_counts, counts, strict=True):
-            if not all(map(is_count, stated, pair)):
-                yield Finding(None, f"the unset weight of label {name!r}", str(stated), str(pair))
+        for name, count, pair in zip(self.label_names, model.default_counts, counts, strict=True):
+            if not all(map(is_count, count, pair)):
+                yield Finding(None, f"the unset weight of label {name!r}", str(count), str(pair))
 
     def compare_defaults(self, model: RuleList) -> Iterator[Finding]:
         """Compare the values of labels that no rule sets, and whether a rule sets all labels."""
-        for label, stated in enumerate(model.defaults):
-            found = self._majority(label) if self.learner == BINARY_RELEVANCE else 0
-            if stated != found:
-                yield Finding(None, f"the default of label {self.label_names[label]!r}", str(stated), str(found))
+        for label, default in enumerate(model.defaults):
+            majority = self._majority(label) if self.learner == BINARY_RELEVANCE else 0
+            if default != majority:
+                yield Finding(None, f"the default of label {self.label_names[label]!r}", str(default), str(majority))
         full = self.options.get("scope") == "full"
         if model.full != full:
             yield Finding(None, "whether rules set all labels (full)", str(model.full), str(full))

@@ -50,8 +50,8 @@ def verify_ensemble(model: RuleEnsemble, data: Dataset, *, learn: bool = True) -
     findings = [*_check_coverage(model, covers, weights), *check_thresholds(model, table)]
     if refitted and model.unit != 1:
         findings.append(Finding(None, "the unit", str(model.unit), "1, as weights are fitted in log-odds"))
-    slope, kept = _check_weights(model, covers, truth, weights)
-    unchecked += kept
+    slope, fixed_weights = _check_weights(model, covers, truth, weights)
+    unchecked += fixed_weights
     if slope is not None and slope > TOLERANCE:
         what = "the largest derivative of the loss by a weight, per example,"
         findings.append(Finding(None, what, f"at most {TOLERANCE:g}", f"{slope:.1e}"))
@@ -68,25 +68,25 @@ def verify_ensemble(model: RuleEnsemble, data: Dataset, *, learn: bool = True) -
 def _check_coverage(model: RuleEnsemble, covers: Matrix, weights: Floats) -> Iterator[Finding]:
     exact = not (weights % 1).any()  # learning brings other weights to a common unit, and rounds them to it
     for number, rule in enumerate(model.rules):
-        found = float(weights[covers[:, number + 1] > 0].sum())
+        coverage = float(weights[covers[:, number + 1] > 0].sum())
         if rule.coverage is None and model.info.get("edited"):
             continue  # made by hand, and not counted
-        if rule.coverage is None or not np.isclose(found, rule.coverage, rtol=1e-9 if exact else LAST_DIGITS):
+        if rule.coverage is None or not np.isclose(coverage, rule.coverage, rtol=1e-9 if exact else LAST_DIGITS):
             stated = "missing" if rule.coverage is None else f"{rule.coverage:g}"
-            yield Finding(number, "the coverage", stated, f"{found:g} of the training weight")
+            yield Finding(number, "the coverage", stated, f"{coverage:g} of the training weight")
 
 
 def _check_weights(
     model: RuleEnsemble, covers: Matrix, truth: Matrix, weights: Floats
 ) -> tuple[float | None, list[str]]:
     """Return the distance of the weights from the optimum they claim to be, None if they claim none, and the rest."""
-    stated = model.info.get("weights")
-    if model.unit != 1 or not isinstance(stated, dict) or stated.get("targets") != "labels":
+    weight_info = model.info.get("weights")
+    if model.unit != 1 or not isinstance(weight_info, dict) or weight_info.get("targets") != "labels":
         return None, []
     try:
-        ridge, kept = float(stated["ridge"]), [int(rule) for rule in stated.get("kept", [])]
-        slope, shift = map(float, stated.get("calibration", [1.0, 0.0]))
-        valid = slope != 0 and all(0 <= rule < len(model) for rule in kept)
+        ridge, fixed_rules = float(weight_info["ridge"]), [int(rule) for rule in weight_info.get("kept", [])]
+        slope, shift = map(float, weight_info.get("calibration", [1.0, 0.0]))
+        valid = slope != 0 and all(0 <= rule < len(model) for rule in fixed_rules)
     except (TypeError, ValueError, KeyError, OverflowError):
         valid = False
     if not valid:
@@ -97,10 +97,10 @@ def _check_weights(
     largest = 0.0
     for label in range(truth.shape[1]):
         free = support[:, label].copy()
-        free[[1 + rule for rule in kept]] = False
+        free[[1 + rule for rule in fixed_rules]] = False
         offset = covers @ np.where(free, 0.0, coefficients[:, label])
         derivatives = slope_of(covers[:, free], truth[:, label], weights, offset, ridge, coefficients[free, label])
         largest = max(largest, float(np.abs(derivatives).max(initial=0)))
-    names = ", ".join(str(rule + 1) for rule in kept)
+    names = ", ".join(str(rule + 1) for rule in fixed_rules)
     unchecked = f"the weights of rule {names}, which were kept as they were; the others are best beside them"
-    return largest / float(weights.sum()), [unchecked] if kept else []
+    return largest / float(weights.sum()), [unchecked] if fixed_rules else []

@@ -196,10 +196,10 @@ def advice_for(model: Any, changes: Sequence[Change]) -> tuple[str, ...]:
     advice = []
     prevalence = {c.proportion.label: c.shares[1] for c in changes if c.proportion.topic == "label"}
     for number in range(len(model.rules)):
-        mine = [change for change in changes if change.proportion.rule == number]
-        precision = [change for change in mine if change.proportion.topic == "precision"]
+        of_rule = [change for change in changes if change.proportion.rule == number]
+        precision = [change for change in of_rule if change.proportion.topic == "precision"]
         if not isinstance(model, RuleList):
-            advice.append("refit the weights" if mine else "keep")
+            advice.append("refit the weights" if of_rule else "keep")
             continue
         worse = [change for change in precision if change.shares[1] < change.shares[0]]
         if not worse:

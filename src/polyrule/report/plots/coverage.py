@@ -9,6 +9,7 @@ from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
+from polyrule.report.counts import PredictionCounts, tally
 from polyrule.report.inputs import read_inputs
 from polyrule.report.counts import PredictionCounts, tally
 

@@ -10,6 +10,7 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import COLOURS, DASHES, new_axes, quiet
 from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
+from polyrule.report.counts import tally
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.counts import tally
