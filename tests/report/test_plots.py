@@ -8,7 +8,7 @@ from tests.report.worlds import random_data, random_model
 from polyrule.errors import OptionError
 from polyrule.heads import HeadProblem, search
 from polyrule.measures import Objective
-from polyrule.report.counts import Covers, tally
+from polyrule.report.counts import Covers, count_predictions
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
 from polyrule.report.counts import Covers, tally
 
@@ -46,7 +46,7 @@ def test_learning_curve(world):
 def test_coverage(world):
     model, data, _ = world
     plot = Coverage.of(model, data)
-    found = tally(model, Covers(data.X, np.asarray(data.Y)))
+    found = count_predictions(model, Covers(data.X, np.asarray(data.Y)))
     assert plot.frame()["covers"].tolist() == found.covers.tolist()
     assert plot.frame()["wrong"].tolist() == found.wrong.sum(axis=1).tolist()
     assert len(draw(plot).patches) == 30

@@ -7,7 +7,7 @@ import pytest
 from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule.model.predict import fired_rows
-from polyrule.report import tally as bits
+from polyrule.report import counts as bits
 from polyrule.studio.workbench import Workbench
 
 

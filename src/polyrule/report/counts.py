@@ -126,7 +126,7 @@ class PredictionCounts:
         }
 
 
-def tally(model: RuleList | RuleEnsemble, part: Covers) -> PredictionCounts:
+def count_predictions(model: RuleList | RuleEnsemble, part: Covers) -> PredictionCounts:
     """Run a model over all examples of a part at once.
 
     Examples
@@ -134,14 +134,15 @@ def tally(model: RuleList | RuleEnsemble, part: Covers) -> PredictionCounts:
     >>> from polyrule.model import Literal, NumericCondition, Rule
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)), Rule((Literal(0, 0),)))
-    >>> found = tally(RuleList(rules, table.features, ("red",)), Covers(table, np.array([[1], [1]], dtype=np.uint8)))
-    >>> found.covers.tolist(), found.sets.tolist(), found.right.tolist(), found.wrong.tolist()
+    >>> covers = Covers(table, np.array([[1], [1]], dtype=np.uint8))
+    >>> counts = count_predictions(RuleList(rules, table.features, ("red",)), covers)
+    >>> counts.covers.tolist(), counts.sets.tolist(), counts.right.tolist(), counts.wrong.tolist()
     ([1, 2], [1, 1], [[1], [0]], [[0], [1]])
     """
-    return _tally_sums(model, part) if isinstance(model, RuleEnsemble) else _tally_list(model, part)
+    return _count_ensemble(model, part) if isinstance(model, RuleEnsemble) else _count_list(model, part)
 
 
-def _tally_list(model: RuleList, part: Covers) -> PredictionCounts:
+def _count_list(model: RuleList, part: Covers) -> PredictionCounts:
     width, words = part.labels, len(part.every)
     unset = np.repeat(part.every[None, :], width, axis=0)
     present = np.zeros((width, words), dtype=np.uint64)
@@ -180,7 +181,7 @@ def _tally_list(model: RuleList, part: Covers) -> PredictionCounts:
     return PredictionCounts(part, predicted, unset, fired, covers, sets, right, wrong, (right_alone, wrong_alone))
 
 
-def _tally_sums(model: RuleEnsemble, part: Covers) -> PredictionCounts:
+def _count_ensemble(model: RuleEnsemble, part: Covers) -> PredictionCounts:
     """Add up the weights of an ensemble over all examples of a part, in the order of its rules."""
     fired = [part.body(rule.body) for rule in model.rules]
     covers = np.array([count(words) for words in fired], dtype=np.int64)
@@ -221,7 +222,7 @@ def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Cove
     return part.decided[key]
 
 
-def tally_labels(labels: Bytes, part: Covers) -> PredictionCounts:
+def count_labels(labels: Bytes, part: Covers) -> PredictionCounts:
     """Return the account of a model of which only the labels are known."""
     unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
     return PredictionCounts(part, packed_bits(labels.T == 1), unset, [], none, none, none, none)

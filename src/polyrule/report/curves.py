@@ -34,11 +34,12 @@ def curve(model: RuleList, run: PredictionCounts) -> Curve:
     --------
     >>> from polyrule.data import Table
     >>> from polyrule.model import Literal, NumericCondition, Rule
-    >>> from polyrule.report.counts import Covers, tally
+    >>> from polyrule.report.counts import Covers, count_predictions
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),)
     >>> model = RuleList(rules, table.features, ("red",))
-    >>> curve(model, tally(model, Covers(table, np.array([[1], [0]], dtype=np.uint8)))).hamming_accuracy.tolist()
+    >>> covers = Covers(table, np.array([[1], [0]], dtype=np.uint8))
+    >>> curve(model, count_predictions(model, covers)).hamming_accuracy.tolist()
     [0.5, 1.0]
     """
     part = run.covers_of

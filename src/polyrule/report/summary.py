@@ -18,7 +18,7 @@ from polyrule.evaluation.importance import Importance, Stability, importances, s
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.columns import used_features
 from polyrule.report import comparison, examples, model_summary, scoring
-from polyrule.report.counts import counts, tally
+from polyrule.report.counts import count_predictions, counts
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.report.counts import counts, tally
@@ -94,7 +94,7 @@ def summarise(
     used = examples.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
-    runs = [[tally(model, part.covers) for part in inputs.parts] for model in inputs.models]
+    runs = [[count_predictions(model, part.covers) for part in inputs.parts] for model in inputs.models]
     last = inputs.parts[-1] if inputs.parts else None
     simple = [scoring.simple_scores(part, inputs.parts[0]) for part in inputs.parts]
     resampled = None if last is None else scoring.resample(last, [results[-1].labels for results in runs])

@@ -89,8 +89,8 @@ class Packed:
         """Weight of all examples."""
         return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
 
-    def each(self, function: Callable[..., Any], *arguments: Sequence[Any], threads: int = 1) -> list[Any]:
-        """Call a function with each block and its arguments, in the process that has the block; each thread holds one.
+    def each(self, function: Callable[..., Any], *given: Sequence[Any], threads: int = 1) -> list[Any]:
+        """Call a function with each block and its given, in the process that has the block; each thread holds one.
 
         Examples
         --------
@@ -101,7 +101,7 @@ class Packed:
         blocks = self.blocks
         with ThreadPoolExecutor(max(1, threads)) as pool:
             return list(
-                pool.map(lambda i, *own_arguments: function(blocks[i], *own_arguments), range(len(blocks)), *arguments)
+                pool.map(lambda i, *own_arguments: function(blocks[i], *own_arguments), range(len(blocks)), *given)
             )
 
     def neighbours(self, index: int, thresholds: Floats) -> list[tuple[float, float] | None]:

@@ -17,7 +17,7 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.evaluation.baseline import simple_predictions
 from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.report.comparison import shared_rules
-from polyrule.report.counts import tally_labels
+from polyrule.report.counts import count_labels
 from polyrule.report.inputs import Part
 from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
@@ -153,7 +153,7 @@ def best_f1_cutoff(scores: Floats, truth: Bytes) -> float:
 
 
 def _entry(name: str, labels: Bytes, test: Part) -> dict[str, Any]:
-    scores = tally_labels(labels, test.covers).scores
+    scores = count_labels(labels, test.covers).scores
     return {
         "name": name,
         "words": WORDS[name],

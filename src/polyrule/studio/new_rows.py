@@ -17,7 +17,7 @@ from polyrule.errors import DataError
 from polyrule.model.columns import used_features
 from polyrule.model.printing import Formatter
 from polyrule.model.rule_list import RuleList
-from polyrule.report.counts import PredictionCounts, tally
+from polyrule.report.counts import PredictionCounts, count_predictions
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.counts import PredictionCounts, tally
@@ -102,7 +102,7 @@ def _notes(data: Dataset, train: Dataset) -> tuple[str, ...]:
 
 def describe_new_rows(new: NewRows, model: Any, trained: PredictionCounts, start: int) -> dict[str, Any]:
     """Return predictions as the page shows them: how often each label, scores if there are labels, a few rows."""
-    run = tally(model, new.part.covers)
+    run = count_predictions(model, new.part.covers)
     rows, known = len(new.part), max(1, trained.covers_of.rows)
     before = trained.labels.sum(axis=0)
     start = min(max(0, start), max(0, rows - 1))
@@ -181,7 +181,7 @@ class Reasons:
 
 def predictions_table(new: NewRows, model: Any) -> str:
     """Return predictions as CSV: the labels of each row, why each is present, and the true labels if there are any."""
-    run = tally(model, new.part.covers)
+    run = count_predictions(model, new.part.covers)
     reasons, predicted = Reasons(model, run), run.labels
     truth, ids = dense_labels(new.part.data.Y), new.part.data.row_ids
     stream = io.StringIO()

@@ -21,7 +21,7 @@ from polyrule.model.columns import over_features, used_features, without_unused_
 from polyrule.model.packed import check_table
 from polyrule.model.rule_list import RuleList
 from polyrule.report import model_summary, scoring
-from polyrule.report.counts import PredictionCounts, count, first, tally
+from polyrule.report.counts import PredictionCounts, count, count_predictions, first
 from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
@@ -112,7 +112,7 @@ class Workbench:
     def tallies(self, model: Any) -> list[PredictionCounts]:
         """Return what a model does on each part; the last few are remembered."""
         kept = self._tallies.pop(id(model), None)
-        found = kept[1] if kept is not None else [tally(model, part.covers) for part in self.parts]
+        found = kept[1] if kept is not None else [count_predictions(model, part.covers) for part in self.parts]
         self._tallies[id(model)] = (model, found)
         if len(self._tallies) > MOST_TALLIES:
             del self._tallies[next(iter(self._tallies))]

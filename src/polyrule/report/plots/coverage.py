@@ -9,7 +9,7 @@ from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
-from polyrule.report.counts import PredictionCounts, tally
+from polyrule.report.counts import PredictionCounts, count_predictions
 from polyrule.report.inputs import read_inputs
 from polyrule.report.counts import PredictionCounts, tally
 
@@ -21,7 +21,7 @@ def run_one(model: Any, data: Any) -> tuple[RuleList, PredictionCounts]:
         raise OptionError("this plot is about one rule list")
     if not inputs.parts:
         raise OptionError("this plot needs data")
-    return inputs.models[0], tally(inputs.models[0], inputs.parts[0].covers)
+    return inputs.models[0], count_predictions(inputs.models[0], inputs.parts[0].covers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import COLOURS, DASHES, new_axes, quiet
 from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
-from polyrule.report.counts import tally
+from polyrule.report.counts import count_predictions
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.counts import tally
@@ -51,7 +51,7 @@ class LearningCurve:
                 raise OptionError(f"model {name!r} is not a rule list, so it has no order to follow")
         return cls(
             tuple(
-                (name, part.title, curve(model, tally(model, part.covers)))
+                (name, part.title, curve(model, count_predictions(model, part.covers)))
                 for name, model in pairs
                 for part in inputs.parts
             )
