@@ -8,7 +8,6 @@ from polyrule.evaluation import score
 from polyrule.model.predict import predict
 from polyrule.report.counts import Covers, count_predictions
 from polyrule.report.curves import curve
-from polyrule.report.counts import Covers, tally
 
 
 @pytest.mark.parametrize("seed", range(8))

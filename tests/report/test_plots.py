@@ -10,7 +10,6 @@ from polyrule.heads import HeadProblem, search
 from polyrule.measures import Objective
 from polyrule.report.counts import Covers, count_predictions
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
-from polyrule.report.counts import Covers, tally
 
 
 @pytest.fixture(scope="module")

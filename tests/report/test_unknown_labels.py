@@ -14,7 +14,6 @@ from polyrule.report.counts import Covers, count_predictions
 from polyrule.report.curves import curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.summary import summarise
-from polyrule.report.counts import Covers, tally
 
 
 def with_holes(seed: int) -> tuple[object, object, np.ndarray]:

@@ -25,7 +25,6 @@ from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model import RuleList
 from polyrule.model.columns import match_columns
 from polyrule.model.guarantee import Guarantee, Level, Risk, guarantees
-from polyrule.model.columns import match_columns
 from polyrule.utils.arrays import Bytes, Floats
 
 TESTED_CUTOFFS = 20  # of an ensemble, for precision and F1; more cost power, fewer are coarse

@@ -21,7 +21,6 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 from polyrule.model.columns import as_record, cut_row, place_of_row
 from polyrule.model.counterfactual import Counterfactual
-from polyrule.model.columns import as_record, cut_row, place_of_row
 from polyrule.model.rule_model import is_pair, labelled
 from polyrule.utils import late
 from polyrule.utils.arrays import Bools, Floats

@@ -26,7 +26,6 @@ from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
 from polyrule.model.columns import used_features
 from polyrule.model.counting import list_counts, with_counts
-from polyrule.model.columns import used_features
 from polyrule.search.counted.counting import Counting
 from polyrule.search.protocol import GrowOptions
 

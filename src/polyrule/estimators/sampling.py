@@ -20,7 +20,6 @@ from polyrule.estimators.inputs import TrainingData
 from polyrule.model import RuleList
 from polyrule.model.columns import used_features
 from polyrule.model.counting import default_counts, list_counts, with_counts
-from polyrule.model.columns import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.search.counted.coverage import EncodedBodies, encoded_list_counts, reads_codes
 from polyrule.store import Bins, Packed

@@ -21,7 +21,7 @@ from polyrule.estimators.from_model import learner_of
 from polyrule.evaluation.confusion import encoded_labels
 from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
-from polyrule.model.columns import match_columns, drop_unused_features, used_features
+from polyrule.model.columns import drop_unused_features, match_columns, used_features
 from polyrule.model.predict import predict
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints

@@ -11,7 +11,6 @@ from polyrule.export.language import Language, columns_of, constants, helpers, r
 from polyrule.export.quoting import javascript_string
 from polyrule.model.columns import used_features
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.columns import used_features
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 

@@ -13,7 +13,6 @@ from polyrule.export.graph import Graph
 from polyrule.export.language import relation_constants, title
 from polyrule.model.columns import used_features
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
-from polyrule.model.columns import used_features
 from polyrule.model.rule import Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList

@@ -24,7 +24,6 @@ from polyrule.export.language import at_least, relation_constants, title
 from polyrule.export.quoting import rule_comment, sql_name, sql_number, sql_string
 from polyrule.model.columns import used_features
 from polyrule.model.decisions import AS_GOOD
-from polyrule.model.columns import used_features
 from polyrule.model.predict import margin_table
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList

@@ -21,7 +21,6 @@ from polyrule.model.counterfactual import place_of
 from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.ensemble_explain import EnsembleExplanation, explain
 from polyrule.model.model_printing import ensemble_lines
-from polyrule.model.columns import match_columns, used_features
 from polyrule.model.packed import PackedModel, check_table, run
 from polyrule.model.parsing import parse_weighted
 from polyrule.model.printing import format_coverage
@@ -217,7 +216,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         decision = self.decision.only_allowed(Plan.of(stated, self.label_names))
         return super(RuleEnsemble, replace(self, relations=(), decision=decision)).with_relations(stated)
 
-    def probabilities_of(self, table: Table) -> Floats:
+    def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the ensemble's own features."""
         return np.asarray(expit(self.worth * self.scores(table)))
 

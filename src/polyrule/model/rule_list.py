@@ -25,7 +25,6 @@ from polyrule.model.columns import used_features
 from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.model_printing import list_lines
-from polyrule.model.columns import used_features
 from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.reasons import ListSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
@@ -281,7 +280,7 @@ class RuleList(RuleModel[Rule]):
         result = prediction.predict(self, table)
         return result.labels if self.plan is None else self.plan.decide(prediction.margins(self, result.setter))
 
-    def probabilities_of(self, table: Table) -> Floats:
+    def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the list's own features; see `polyrule.model.predict.predict_proba`."""
         return prediction.predict_proba(self, table)
 

@@ -19,7 +19,6 @@ from polyrule.data.labels import LabelMatrix, arrange_labels, dense_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model.columns import names_in_rules
 from polyrule.model.files import load
-from polyrule.model.columns import names_in_rules
 from polyrule.model.rule_model import labelled
 from polyrule.report.counts import Covers
 from polyrule.utils.arrays import Bytes

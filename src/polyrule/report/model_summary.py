@@ -21,7 +21,6 @@ from polyrule.report.counts import PredictionCounts
 from polyrule.report.curves import curve
 from polyrule.report.examples import plain
 from polyrule.report.inputs import Part
-from polyrule.report.counts import PredictionCounts
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5

@@ -12,7 +12,6 @@ from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
 from polyrule.report.counts import PredictionCounts, counts
 from polyrule.report.inputs import Part
-from polyrule.report.counts import PredictionCounts, counts
 from polyrule.utils.arrays import Bytes
 
 #: pairs of confused labels kept per model and part

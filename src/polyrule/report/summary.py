@@ -21,7 +21,6 @@ from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.counts import count_predictions, counts
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
-from polyrule.report.counts import counts, tally
 from polyrule.utils.names import visible
 from polyrule.utils.version import __version__
 

@@ -21,7 +21,6 @@ from polyrule.report.counts import count_labels
 from polyrule.report.inputs import Part
 from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
-from polyrule.report.counts import tally_labels
 from polyrule.studio.jobs import Job
 from polyrule.studio.sentences import sentence
 from polyrule.studio.setup import thinned

@@ -20,7 +20,6 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report.counts import PredictionCounts, count_predictions
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
-from polyrule.report.counts import PredictionCounts, tally
 from polyrule.studio.setup import Origin, Setup, aligned, load, numbered, shown_as
 from polyrule.studio.workbench import resampled
 from polyrule.utils.arrays import Ints

@@ -15,7 +15,6 @@ from typing import Any
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.columns import without_unused_items
 from polyrule.model.files import Node, check_depth, dumps, loads
-from polyrule.model.columns import without_unused_items
 from polyrule.studio.project import Project, Version
 from polyrule.utils.atomic import atomic_write, hold
 from polyrule.utils.budget import current_limits

@@ -22,7 +22,6 @@ from polyrule.conditions.simplify import simplify_body, simplify_group
 from polyrule.data.table import unpacked_bits
 from polyrule.report.counts import Covers
 from polyrule.report.model_summary import signed_rule
-from polyrule.report.counts import Covers
 from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
 from polyrule.studio.sentences import condition_words
 from polyrule.studio.setup import thinned

@@ -11,7 +11,6 @@ from polyrule.errors import OptionError
 from polyrule.export import export
 from polyrule.model.columns import without_unused_items
 from polyrule.model.files import dumps
-from polyrule.model.columns import without_unused_items
 from polyrule.report import build
 from polyrule.studio.new_rows import predictions_table
 from polyrule.studio.session import Session

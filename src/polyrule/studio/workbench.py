@@ -26,7 +26,6 @@ from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
-from polyrule.report.counts import PredictionCounts, count, first, tally
 from polyrule.studio.steps import rule_at, said
 from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 

@@ -17,7 +17,6 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.columns import used_features
 from polyrule.model.counting import is_weighted
-from polyrule.model.columns import used_features
 from polyrule.relations.data import broken
 from polyrule.utils.arrays import Floats
 from polyrule.verification.result import DATA, Finding

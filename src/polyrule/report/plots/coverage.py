@@ -11,7 +11,6 @@ from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_a
 from polyrule.model.rule_list import RuleList
 from polyrule.report.counts import PredictionCounts, count_predictions
 from polyrule.report.inputs import read_inputs
-from polyrule.report.counts import PredictionCounts, tally
 
 
 def run_one(model: Any, data: Any) -> tuple[RuleList, PredictionCounts]:

@@ -13,7 +13,6 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report.counts import count_predictions
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
-from polyrule.report.counts import tally
 
 SCORES = ("micro_f1", "hamming_accuracy", "subset_accuracy")
 
