@@ -21,7 +21,7 @@ import numpy as np
 from tests.campaign.comparing import Result, compare
 from tests.campaign.programs import program
 from tests.campaign.shrinking import shrink
-from tests.campaign.tally import PredictionCounts, core, kept
+from tests.campaign.tally import Tally, core, kept
 from tests.campaign.worlds import World, draw
 
 CHUNK = 100  # worlds that a process compares before it tells
@@ -50,7 +50,7 @@ def main() -> int:
     tally = kept(args.out, core(), args.seed)
     shown = tally.cpu_minutes
     with ProcessPoolExecutor(args.jobs) as pool:
-        ahead: list[Future[PredictionCounts]] = []
+        ahead: list[Future[Tally]] = []
         first = tally.worlds
         while ahead or time.monotonic() < end:
             while len(ahead) < 2 * args.jobs and time.monotonic() < end and sum(tally.mismatches.values()) < args.most:
@@ -67,11 +67,11 @@ def main() -> int:
     return int(bool(tally.mismatches))
 
 
-def compared(args: argparse.Namespace, first: int) -> PredictionCounts:
+def compared(args: argparse.Namespace, first: int) -> Tally:
     """Compare a chunk of worlds."""
     warnings.simplefilter("ignore")
     begun = time.process_time()
-    tally = PredictionCounts(core(), args.seed)
+    tally = Tally(core(), args.seed)
     for number in range(first, first + CHUNK):
         world, small = world_of(args.seed, number)
         if not set(args.without) & set(world.tags()):

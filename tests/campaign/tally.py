@@ -20,7 +20,7 @@ def core() -> str:
 
 
 @dataclass
-class PredictionCounts:
+class Tally:
     """The worlds of one seed compared on one core.
 
     `rules` are rules of the compiled engine or the twin, by kind, each compared with a rule of the reference; one rule
@@ -35,7 +35,7 @@ class PredictionCounts:
     rules: Counter[str] = field(default_factory=Counter)
     mismatches: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: PredictionCounts) -> None:
+    def add(self, other: Tally) -> None:
         """Add what was compared after it."""
         self.worlds += other.worlds
         self.of_reference += other.of_reference
@@ -63,13 +63,13 @@ class PredictionCounts:
         return "\n".join([self.line(), *(f"  {count:9} {kind}" for kind, count in kinds)])
 
 
-def kept(folder: Path, core: str, seed: int) -> PredictionCounts:
+def kept(folder: Path, core: str, seed: int) -> Tally:
     """Return the tally of a core and a seed; an empty one if there is none."""
     path = _path(folder, core, seed)
     if not path.exists():
-        return PredictionCounts(core, seed)
+        return Tally(core, seed)
     found = json.loads(path.read_text(encoding="utf-8"))
-    return PredictionCounts(**found | {name: Counter(found[name]) for name in ("rules", "mismatches")})
+    return Tally(**found | {name: Counter(found[name]) for name in ("rules", "mismatches")})
 
 
 def _path(folder: Path, core: str, seed: int) -> Path:

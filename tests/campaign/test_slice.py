@@ -10,7 +10,7 @@ from tests.campaign.__main__ import world_of
 from tests.campaign.comparing import Result, compare
 from tests.campaign.programs import program
 from tests.campaign.shrinking import shrink
-from tests.campaign.tally import PredictionCounts, kept
+from tests.campaign.tally import Tally, kept
 from tests.campaign.worlds import World
 
 from polyrule.utils.compute import native
@@ -65,12 +65,12 @@ def test_shrinking_keeps_what_matters() -> None:
 
 
 def test_a_tally_goes_on_where_it_ended(tmp_path) -> None:
-    one = PredictionCounts("core", 3, worlds=100, of_reference=40, cpu_minutes=0.5)
+    one = Tally("core", 3, worlds=100, of_reference=40, cpu_minutes=0.5)
     one.rules["grow (native)"] = 240
     one.save(tmp_path)
     again = kept(tmp_path, "core", 3)
     assert again == one
-    again.add(PredictionCounts("core", 3, worlds=100, of_reference=2, rules=one.rules.copy()))
+    again.add(Tally("core", 3, worlds=100, of_reference=2, rules=one.rules.copy()))
     assert (again.worlds, again.of_reference, again.rules.total()) == (200, 42, 480)
     assert kept(tmp_path, "another core", 3).worlds == 0
 
