@@ -75,25 +75,20 @@ def _constants(changed: dict[str, Any]) -> Variant:
     return Variant(constants={f"polyrule.{place}": value for place, value in changed.items()})
 
 
-def _all_rules(options: Any, labels: int) -> int:
-    return int(options.build.max_rules)
-
-
 _FIT_OPTIONS = "ensemble.options:FitOptions"
 _GROWTH = "ensemble.growth:GrowthOptions"
-_ONE_BUILD = {f"{_FIT_OPTIONS}.builds": 1, f"{_FIT_OPTIONS}.sample": 1.0, f"{_FIT_OPTIONS}.rules_per_build": _all_rules}
 ENSEMBLE: dict[str, Variant] = {
     "base": Variant(),
     "no teacher": Variant({"teacher": None}),
     "no synthetic examples": _constants({"ensemble.fold_model:_ROUNDS": 0}),
     "final model: no more synthetic examples": _constants({"ensemble.fold_model:_DRAWS": 1}),
     "teacher's share .7 (.5)": _constants({f"{_FIT_OPTIONS}.trust": 0.7}),
-    "one build, all examples": _constants(_ONE_BUILD),
-    "five builds (3)": _constants({f"{_FIT_OPTIONS}.builds": 5}),
-    "builds of all rules (half)": _constants({f"{_FIT_OPTIONS}.rules_per_build": _all_rules}),
+    "one build": _constants({f"{_FIT_OPTIONS}.builds": 1}),
+    "three builds, pooled": _constants({f"{_FIT_OPTIONS}.builds": 3}),
     "no groups": Variant({"max_alternatives": 0}),
     "label_cost=0 (.3)": Variant({"label_cost": 0.0}),
     "label_cost=.1": Variant({"label_cost": 0.1}),
+    "label_cost=.05, labels_per_head=None": Variant({"label_cost": 0.05, "labels_per_head": None}),
     "labels_per_head=8 (4)": Variant({"labels_per_head": 8}),
     "labels_per_head=None": Variant({"labels_per_head": None}),
     "search cost 0 (.5)": _constants({"estimators.ensemble:_SEARCH_COST": 0.0}),
@@ -101,9 +96,8 @@ ENSEMBLE: dict[str, Variant] = {
     "charge .1 (.3)": _constants({f"{_GROWTH}.chance": 0.1}),
     "31 judges of members (6)": _constants({f"{_GROWTH}.judges": 31}),
     "members from all features": _constants({"ensemble.growth:_MIN_FEATURES": 10**9}),
-    "text as numbers": _constants({"ensemble.options:looks_like_text": lambda table: False}),
+    "text as numbers": _constants({"ensemble.options:word_columns": lambda table: (None, False)}),
     "no calibration": _constants({"ensemble.logistic:Calibration.fit": staticmethod(lambda *_: Calibration())}),
-    "cutoff at the peak": _constants({"ensemble.decision:_SLACK": {}}),
     "32 bins (64)": Variant({"max_bins": 32}),
 }
 LIST: dict[str, Variant] = {

@@ -11,27 +11,45 @@ from tests.ensemble.worlds import random_table
 from polyrule.binning.binned_table import BinnedTable
 from polyrule.binning.binning import Binning
 from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds, simplify
-from polyrule.binning.thresholds import simplest_between
+from polyrule.binning.text import word_columns
+from polyrule.binning.thresholds import short_between, short_thresholds
 from polyrule.data import Feature, Table
 from polyrule.model import NominalCondition, NumericCondition
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
+tiny = st.floats(0, 1e-12)
 
 
-@given(numbers, numbers)
+decimals = st.integers(-(10**6), 10**6).map(lambda whole: whole / 100)
+
+
+@given(st.lists(st.one_of(st.tuples(numbers, numbers), st.tuples(decimals, decimals), st.tuples(tiny, tiny))))
 @settings(max_examples=300, deadline=None)
-def test_a_threshold_separates_its_neighbours(a: float, b: float) -> None:
-    low, high = min(a, b), max(a, b)
-    if low < high:
-        assert low <= simplest_between(low, high) < high
+def test_many_thresholds_are_those_of_each_pair(pairs: list[tuple[float, float]]) -> None:
+    pairs = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
+    lows, highs = np.array(pairs, dtype=float).reshape(-1, 2).T
+    found = short_thresholds(lows, highs)
+    assert found.tolist() == [short_between(low, high) for low, high in pairs]
+    assert ((lows <= found) & (found < highs)).all()
 
 
 def test_thresholds_are_short() -> None:
-    assert [simplest_between(*pair) for pair in ((0.123456, 0.987654), (7.0, 8.0), (-120.3, -101.9))] == [
-        0.6,
-        7.5,
-        -110.0,
-    ]
+    lows, highs = (
+        np.array([0.123456, 7.0, -120.3, 0.0, 2.0]),
+        np.array([0.987654, 8.0, -101.9, 0.5, np.nextafter(2, 3)]),
+    )
+    assert short_thresholds(lows, highs).tolist() == [0.6, 7.5, -110.0, 0.2, 2.0]
+
+
+def test_words_are_found_column_by_column() -> None:
+    rng = np.random.default_rng(0)
+    words, numeric = (rng.random((80, 60)) < 0.1).astype(float), rng.random((80, 40))
+    mixed = np.hstack([numeric, words])
+    assert word_columns(Table.from_array(mixed))[0].tolist() == [False] * 40 + [True] * 60
+    assert not word_columns(Table.from_array(mixed))[1]
+    assert not word_columns(Table.from_array(mixed[:, :80]))[0].any()
+    frequent = np.hstack([words, (rng.random((80, 1)) < 0.5).astype(float)])
+    assert word_columns(Table.from_array(frequent))[0].all()
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 64]))

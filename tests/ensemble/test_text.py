@@ -168,7 +168,7 @@ def test_the_ridge_suits_the_table_unless_it_is_given() -> None:
     for ridge in (None, 7.0):
         examples = [Examples(table, np.zeros((len(table), 1), np.uint8), np.ones(len(table))) for table in tables]
         options = [FitOptions(ridge=ridge).for_examples(some) for some in examples]
-        assert [o.text for o in options] == [o.build.presence for o in options] == [False, True]
+        assert [o.text for o in options] == [o.build.words.any() for o in options] == [False, True]
         ridges = [o.build.ridge for o in options]
         assert ridges == ([2.0, 0.15] if ridge is None else [7.0, 7.0])
 

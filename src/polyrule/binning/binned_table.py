@@ -58,12 +58,12 @@ class BinnedTable:
         binning: Binning,
         columns: Iterable[Codes],
         direction: npt.NDArray[np.int8] | None = None,
-        presence: bool = False,
+        words: Bools | None = None,
     ) -> BinnedTable:
         """Arrange codes; `columns` yields those of one feature after the other.
 
-        With `presence`, no condition may hold for the code that means "absent": conditions test that a word is present,
-        not that it is absent.
+        No condition on one of the `words` may hold for the code that means "absent": conditions test that a word is
+        present, not that it is absent.
         """
         features = len(binning.features)
         slot = np.full(features, -1, dtype=np.int32)
@@ -79,7 +79,7 @@ class BinnedTable:
             total = len(column)
             counts = np.bincount(column, minlength=1)
             dominant = int(np.argmax(counts))
-            if presence:
+            if words is not None and words[j]:
                 forbidden[j] = binning.absent(j, counts)
             if counts[dominant] >= _MIN_LISTED_SHARE * total:
                 common[j] = dominant

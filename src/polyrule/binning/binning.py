@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.binning.code_tests import ABOVE, AT_MOST, CATEGORY, AnyTest, BinGroup, BinTest
-from polyrule.binning.thresholds import simplest_between
+from polyrule.binning.thresholds import short_thresholds
 from polyrule.conditions import Condition, FeatureCondition, GroupCondition, NominalCondition, NumericCondition
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
@@ -146,15 +146,11 @@ def _thresholds(lows: Floats, highs: Floats, counts: Ints, max_bins: int, readab
         below = np.minimum(below, above - 1)
     if not readable:
         return np.unique(highs[below])
-    thresholds = _simplest(highs[below], lows[above])
+    thresholds = short_thresholds(highs[below], lows[above])
     if highs is not lows:  # a threshold inside a span moves behind it
         spans = np.searchsorted(highs, thresholds, side="right")
         inside = lows[spans] <= thresholds
-        thresholds[inside] = _simplest(highs[spans[inside]], lows[spans[inside] + 1])
+        thresholds[inside] = short_thresholds(highs[spans[inside]], lows[spans[inside] + 1])
     if whole and np.array_equal(highs, np.floor(highs)):
         thresholds = np.floor(thresholds)  # "more than 60", not "more than 60.5"; no value is between
     return np.unique(thresholds)
-
-
-def _simplest(lows: Floats, highs: Floats) -> Floats:
-    return np.array([simplest_between(*pair) for pair in zip(lows.tolist(), highs.tolist(), strict=True)], dtype=float)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+
+import numpy as np
+
+from polyrule.utils.arrays import Floats
 
 
 def short_between(low: float, high: float) -> float:
@@ -32,27 +35,32 @@ def short_between(low: float, high: float) -> float:
     return low
 
 
-def simplest_between(low: float, high: float) -> float:
-    """Return the number t with low <= t < high that has the fewest decimals; of those the one nearest the middle.
+def short_thresholds(lows: Floats, highs: Floats) -> Floats:
+    """Return `short_between` of many pairs, all low < high, at once.
+
+    Numbers in double precision decide, but for pairs where rounding could matter.
 
     Examples
     --------
-    >>> simplest_between(0.3471, 0.3518), simplest_between(3, 4), simplest_between(118.2, 397.9)
-    (0.35, 3.5, 300.0)
+    >>> short_thresholds(np.array([0.1312, 2.0, 118.2]), np.array([0.1314, 3.0, 397.9]))
+    array([1.313e-01, 2.500e+00, 3.000e+02])
     """
-    low, high = float(low), float(high)
-    middle = low + (high - low) / 2
-    gap = high - low
-    if not math.isfinite(middle) or not gap > 0:
-        return low
-    coarsest = math.floor(math.log10(gap)) + 1
-    for exponent in range(coarsest, coarsest - 3, -1):
-        candidate = _rounded(middle, exponent)
-        if low < candidate < high:
-            return candidate
-    return middle if low <= middle < high else low
-
-
-def _rounded(number: float, exponent: int) -> float:
-    """Round to a multiple of 10**exponent, written so that no stray binary digits appear."""
-    return float(round(number, -exponent)) if abs(exponent) < 300 else number
+    lows, highs = np.asarray(lows, dtype=np.float64), np.asarray(highs, dtype=np.float64)
+    thresholds = np.full(len(lows), np.nan)
+    sizes, gaps = np.maximum(np.abs(lows), np.abs(highs)), highs / 3 - lows / 3
+    left = np.flatnonzero((gaps > 1e-9 * sizes) & (sizes < 1e15) & (gaps > 1e-15))
+    middles = lows / 2 + highs / 2
+    certain, possible = gaps * (1 + 1e-6), gaps * (1 - 1e-6)
+    for exponent in range(15, -17, -1):
+        # Powers of ten up to 10**22 are exact, so each candidate is the number next to its decimal.
+        power = 10.0 ** abs(exponent)
+        steps = middles[left] / power if exponent >= 0 else middles[left] * power
+        nearest = np.rint(steps) * power if exponent >= 0 else np.rint(steps) / power
+        distance = np.minimum(nearest - lows[left], highs[left] - nearest)
+        is_tie = np.abs(steps - np.rint(steps)) > 0.5 - 1e-6
+        is_inside = (distance >= certain[left]) & ~is_tie
+        thresholds[left[is_inside]] = nearest[is_inside] + 0.0  # never -0.0
+        left = left[distance < possible[left]]  # what is neither inside nor outside for sure is decided below
+    for place in np.flatnonzero(np.isnan(thresholds)).tolist():
+        thresholds[place] = short_between(float(lows[place]), float(highs[place]))
+    return thresholds

@@ -19,7 +19,7 @@ from polyrule.utils.arrays import Bools, Bytes, Codes, Floats, Floats32, Ints, I
 from polyrule.utils.compute import ONE_THREAD, Compute
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BoostingOptions:
     """Options of boosting.
 
@@ -40,9 +40,9 @@ class BoostingOptions:
     min_rows : int
         Minimum number of examples that a rule covers; synthetic ones do not count.
     growth : GrowthOptions
-    presence : bool
-        True if no condition may hold for the code of absence, see `Binning.absent`: rules for text then test words that
-        occur.
+    words : ndarray of bool, shape (features,), or None
+        Features that look like words: no condition may hold for the code of absence, see `Binning.absent`, so that
+        rules test words that occur.
     """
 
     max_rules: int = 30
@@ -53,7 +53,7 @@ class BoostingOptions:
     max_head: int | None = None
     min_rows: int = 1
     growth: GrowthOptions = field(default_factory=GrowthOptions)
-    presence: bool = False
+    words: Bools | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +146,7 @@ class Booster:
         self.options, self._compute = options, compute
         self._allowed, self._groups = allowed, _groups(allowed)
         columns = (examples.column(feature) for feature in range(len(binning.features)))
-        self.table = BinnedTable.of(binning, columns, direction, options.presence)
+        self.table = BinnedTable.of(binning, columns, direction, options.words)
         size = capacity + len(start) + 1
         self.solver = Solver(examples.targets, examples.weights, options.ridge, size, examples.examples, compute)
         self.rules: list[PooledRule] = []

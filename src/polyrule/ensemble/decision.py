@@ -34,8 +34,6 @@ _SUITED: dict[str, DecisionKind] = {
     "subset": "subset",
     "hamming": "threshold",
 }
-# The peak of an F1 over cutoffs is flat. Next to it, other measures may be much better.
-_SLACK = {"micro-f1": 0.005, "example-f1": 0.005}
 # Macro-F1 rewards predicting rare labels at random. It may cost so much micro-F1 on the training data.
 _MAX_MICRO_LOSS = 0.015
 # Share of the dependence among labels, from the counts of label sets, that is added to the sums of the sets.
@@ -75,13 +73,6 @@ class OutOfFoldScores:
     def value(self, predicted: Bytes, measure: str) -> float:
         """Return the value of a measure for predictions."""
         return MEASURES[measure](self.truth, predicted, self.weights)
-
-    def balanced(self, predicted: Bytes, optimize: str) -> tuple[float, float]:
-        """Return the value of `optimize`, and of the measures that resolve near-ties of an F1."""
-        value = self.value(predicted, optimize)
-        if optimize not in _SLACK:
-            return value, 0.0
-        return value, (self.value(predicted, "hamming") + self.value(predicted, "subset")) / 2
 
     @property
     def complete(self) -> OutOfFoldScores:
@@ -187,7 +178,7 @@ def _set_cutoff(
 
     best, most = 0.0, -np.inf
     for strength in _STRENGTHS if optimize == "subset" else ():
-        value = max(sum(some.balanced(predicted, optimize)) for predicted in labels(strength, _GRID[::_COARSE]))
+        value = max(some.value(predicted, optimize) for predicted in labels(strength, _GRID[::_COARSE]))
         if value > most + _MIN_STRENGTH_GAIN:
             best, most = strength, value
     cutoff = _best_cutoff(some, labels(best, _GRID), optimize)
@@ -218,19 +209,13 @@ def _label_cutoffs(known: OutOfFoldScores, optimize: str) -> Matrix:
 
 
 def _best_cutoff(known: OutOfFoldScores, predicted: Iterable[Bytes], optimize: str) -> float:
-    """Return the best balanced cutoff next to the peak; of equals the one nearest 0, a probability of 50 %."""
-    guarded = optimize == "macro-f1"
-    values = np.array(
-        [
-            (*known.balanced(labels, optimize), known.value(labels, "micro-f1") if guarded else 0.0)
-            for labels in predicted
-        ]
-    )
-    value, rest, micro = (smoothed(column) for column in values.T)
-    if guarded:
+    """Return the cutoff with the largest smoothed value; of equals the one nearest 0, a probability of 50 %."""
+    measures = (optimize, "micro-f1") if optimize == "macro-f1" else (optimize,)
+    values = np.array([[known.value(labels, measure) for measure in measures] for labels in predicted])
+    value, *guards = (smoothed(column) for column in values.T)
+    for micro in guards:
         value = np.where(micro >= micro.max() - _MAX_MICRO_LOSS, value, -1.0)
-    good = np.flatnonzero(value >= value.max() - _SLACK.get(optimize, 0.0) - 1e-12)
-    best = good[rest[good] >= rest[good].max() - 1e-12]
+    best = np.flatnonzero(value >= value.max() - 1e-12)
     return float(_GRID[best[np.argmin(np.abs(_GRID[best]))]])
 
 

@@ -209,12 +209,12 @@ class FoldModel:
         return soft_targets.examples()
 
     def _pooled(self, examples: TrainingExamples, options: FitOptions) -> RulePruner:
-        """Return the rules of several builds, each from a subsample, with weights fitted to all examples."""
+        """Return the rules of one build, or of several from subsamples, with weights fitted to all examples."""
         schedule, number, build = self._schedule, self._number, options.build
         labels = examples.targets.shape[1]
         start = [self._start_rule(rule, labels) for rule in options.start]
         size, pool, done = options.rules_per_build(labels), Pool(start), 0
-        total, before = max(1, options.builds * size), 0.4 if self.teacher else 0.0  # the share of the teacher
+        total, before = max(1, options.n_builds * size), 0.4 if self.teacher else 0.0  # the share of the teacher
 
         def watch(rules: int, objective: Callable[[], float]) -> bool:
             share = before + (0.8 - before) * (done + rules - len(start)) / total
@@ -223,7 +223,7 @@ class FoldModel:
 
         schedule.report(number, "rules", before)
         sampler, going = Sampler(examples, len(self.binning.features), options), not schedule.interrupted
-        for draw in range(options.builds):
+        for draw in range(options.n_builds):
             if draw and not going:
                 break
             arguments = (size, options.compute, start, options.allowed, options.direction)

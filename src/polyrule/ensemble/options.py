@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.binning.text import looks_like_text
+from polyrule.binning.text import word_columns
 from polyrule.data.table import Table
 from polyrule.ensemble.boosting import BoostingOptions
 from polyrule.model.rule import WeightedRule
@@ -22,6 +22,9 @@ _TEXT_RIDGE, _TEXT_GAIN_RIDGE = 0.15, 0.5
 # largest gain judges it, so that words for different labels are not joined.
 _TEXT_GROWTH: dict[str, Any] = {"min_improvement": 0.0, "chance": 0.15, "judges": 1}
 _MIN_ROWS = 5
+# Up to this number of rules, one build of all examples is as strong as a pool, quicker, and has fewer conditions.
+_MAX_RULES_OF_ONE_BUILD = 100
+_BUILDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +49,10 @@ class FitOptions:
     Parameters
     ----------
     build : BoostingOptions
-    builds : int
-        Number of builds that are pooled.
+    builds : int or None
+        Number of builds that are pooled; None for one with up to 100 rules, three with more.
     sample : float
-        Share of the examples, by weight, that each build learns from.
+        Share of the examples, by weight, that each of several builds learns from.
     teacher : bool
         False to fit the labels without a teacher.
     trust : float
@@ -82,7 +85,7 @@ class FitOptions:
     """
 
     build: BoostingOptions = field(default_factory=BoostingOptions)
-    builds: int = 3
+    builds: int | None = None
     sample: float = 0.7
     teacher: bool = True
     trust: float = 0.5
@@ -102,21 +105,26 @@ class FitOptions:
     seed: int = 0
     compute: Compute = ONE_THREAD
 
+    @property
+    def n_builds(self) -> int:
+        """Number of builds that are pooled."""
+        return self.builds or (_BUILDS if self.build.max_rules > _MAX_RULES_OF_ONE_BUILD else 1)
+
     def rules_per_build(self, labels: int) -> int:
-        """Return the number of rules of a build: half of `max_rules`, or one per label if that is more.
+        """Return the number of rules of a build: half of `max_rules` if it is one of several, or one per label.
 
         Builds that are too short for the labels all find rules for the same common ones.
         """
         most = self.build.max_rules
-        return min(most, max(-(-most // 2), labels))
+        return most if self.n_builds == 1 else min(most, max(-(-most // 2), labels))
 
     def for_examples(self, examples: Examples) -> FitOptions:
         """Return the options with all that depends on the examples."""
-        text, rows = looks_like_text(examples.table), len(examples)
+        (words, text), rows = word_columns(examples.table), len(examples)
         min_rows = min(_MIN_ROWS, max(1, rows // 10)) if self.min_coverage is None else self.min_coverage
         ridge = (_TEXT_RIDGE if text else _RIDGE) if self.ridge is None else self.ridge
-        build = replace(self.build, ridge=ridge, min_rows=min_rows)
+        build = replace(self.build, ridge=ridge, min_rows=min_rows, words=words)
         if text:
             growth = replace(build.growth, **_TEXT_GROWTH)
-            build = replace(build, gain_ridge=_TEXT_GAIN_RIDGE, presence=True, growth=growth)
+            build = replace(build, gain_ridge=_TEXT_GAIN_RIDGE, growth=growth)
         return replace(self, build=build, text=text)

@@ -58,7 +58,7 @@ class Sampler:
 
     def __init__(self, examples: TrainingExamples, features: int, options: FitOptions) -> None:
         self._examples, self._options = examples, options
-        self._hashes = code_hashes(examples, features) if options.sample < 1 else None
+        self._hashes = code_hashes(examples, features) if options.n_builds > 1 else None
 
     def draw(self, number: int) -> TrainingExamples:
         """Return the subsample of a build."""
@@ -68,8 +68,8 @@ class Sampler:
         weights = examples.weights[: examples.examples]
         inside = drawn(self._hashes, weights, options.sample, options.seed, number)[examples.sources]
         rounds = np.arange(len(examples)) // examples.examples  # 0: examples of the user
-        if rounds[-1] >= options.builds:
-            inside &= (rounds == 0) | (rounds % options.builds == number)
+        if rounds[-1] >= options.n_builds:
+            inside &= (rounds == 0) | (rounds % options.n_builds == number)
         part = examples[np.flatnonzero(inside)]
         weights = part.weights.copy()
         if 0 < part.examples < len(part):

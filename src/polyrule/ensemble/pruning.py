@@ -57,12 +57,13 @@ class RulePruner:
     def merge_equal(self) -> bool:
         """Merge rules that cover the same rows, or one of them just the rows that the other leaves out.
 
-        Either way one of them, the shorter, can have the labels of both: a weight for the other rows is the opposite
-        weight and a part of the intercept. For the same reason a rule that covers all rows goes. Returns True if a rule
-        went.
+        Either way one of them, the shorter, or of equal length that of fewer rows, can have the labels of both: a
+        weight for the other rows is the opposite weight and a part of the intercept. For the same reason a rule that
+        covers all rows goes. Returns True if a rule went.
         """
         covers, solver = self.solver.covers[:, 1:] > 0, self.solver
-        order = sorted(range(self.n_start, len(self.rules)), key=lambda place: (self._length(place), place))
+        sizes = covers.sum(axis=0)
+        order = sorted(range(self.n_start, len(self.rules)), key=lambda place: (self._length(place), sizes[place]))
         first: dict[bytes, list[int]] = {}
         gone = []
         for place in order:
