@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polyrule import RuleEnsembleClassifier
+from polyrule import RuleEnsembleClassifier, config_context
 from polyrule.data import Table
 from polyrule.ensemble import fit as fitting
 from polyrule.ensemble.boosting import BoostingOptions
@@ -106,7 +106,8 @@ def test_unknown_labels_count_nowhere(options: dict[str, Any]) -> None:
     X, Y = unknown_labels(0)
     learner = RuleEnsembleClassifier(max_rules=5, cv=3, teacher=None, max_bins=8, **options)
     model = learner.fit(X, Y).model_
-    reference = RuleEnsembleClassifier(**learner.get_params() | {"kernels": "reference"}).fit(X, Y).model_
+    with config_context(kernels="reference"):
+        reference = RuleEnsembleClassifier(**learner.get_params()).fit(X, Y).model_
     assert (model.rules, model.intercepts, model.decision) == (
         reference.rules,
         reference.intercepts,

@@ -170,7 +170,19 @@ def test_calibration_restores_log_odds_that_were_stretched() -> None:
 
 def test_calibration_never_turns_scores_around() -> None:
     scores = np.array([[5.0], [5.0], [-5.0], [-5.0]] * 50)
-    assert Calibration.fit(scores, 1.0 * (scores < 0), np.ones(200)) == Calibration()
+    assert Calibration.fit(scores, 1.0 * (scores < 0), np.ones(200)) == Calibration(0.0, 0.0)
+
+
+def test_scores_that_tell_nothing_beside_the_base_have_no_slope() -> None:
+    rng = np.random.default_rng(1)
+    base = np.array([-2.0, 1.0])
+    truth = (rng.random((3000, 2)) < 1 / (1 + np.exp(-base))).astype(float)
+    noise = rng.normal(size=truth.shape)
+    assert Calibration.fit(base + 0.3 * noise, truth, np.ones(3000), base) == Calibration(0.0, 0.0)
+    line = Calibration.fit(base + 2 * (truth - 0.5) + noise, truth, np.ones(3000), base)
+    assert line.slope > 0.5
+    scores = base + noise
+    assert np.allclose(line.apply(scores, base), base + line.shift + line.slope * noise)
 
 
 def test_calibration_in_small_blocks_is_the_same_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -160,8 +161,11 @@ def _out_of_fold(
         return np.concatenate(found)[order]
 
     plain = scores(Calibration(), 0)
-    calibration = Calibration.fit(plain, truth, weights, options.compute) if calibrated else Calibration()
-    final_scores = scores(calibration, options.points) if options.points else calibration.apply(plain)
+    base = np.concatenate([np.broadcast_to(model.base, (len(places), labels)) for places, model in parts])[order]
+    calibration = Calibration.fit(plain, truth, weights, base) if calibrated else Calibration()
+    if options.start and not calibration.slope:
+        calibration = Calibration()  # the rules that the user brings stay
+    final_scores = scores(calibration, options.points) if options.points else calibration.apply(plain, base)
     return calibration, OutOfFoldScores(final_scores, truth, weights, fold[order])
 
 
@@ -198,9 +202,10 @@ def _assemble(
             body = tuple(final.binning.condition(test) for test in final.bodies[number - 1])
             rules.append(WeightedRule(head, body, float(examples.weights[covers[:, number] > 0].sum())))
     line = [calibration.slope, calibration.shift]
-    info = {"ridge": options.build.ridge, "calibration": line, "cross_validation": cv_scores}
-    if not final.teacher and not options.points:  # an optimum that `RuleEnsemble.verify` can check
+    info: dict[str, Any] = {"ridge": options.build.ridge, "calibration": line, "cross_validation": cv_scores}
+    if not final.teacher and not options.points and rules:  # an optimum that `RuleEnsemble.verify` can check
         info["weights"] = {"targets": "labels", "ridge": options.build.ridge, "calibration": line, "kept": []}
+        info["weights"]["base"] = final.base.tolist()
     if final.teacher:
         info["teacher"] = {"listened_to": final.teacher}
     if options.start:

@@ -17,7 +17,7 @@ from polyrule.conditions import flatten
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table, row_blocks
 from polyrule.ensemble.boosting import Booster, PooledRule, TrainingExamples, covers_of, plain_examples
-from polyrule.ensemble.logistic import Calibration
+from polyrule.ensemble.logistic import Calibration, base_log_odds
 from polyrule.ensemble.options import Examples, FitOptions
 from polyrule.ensemble.pool import Pool, Sampler
 from polyrule.ensemble.pruning import RulePruner
@@ -145,6 +145,8 @@ class FoldModel:
         Tests of the rules.
     finished : bool
         False if an interrupt ended it.
+    base : ndarray
+        Base log-odds of each label.
     teacher : dict
         Weight of each model of the teacher; empty without one.
     """
@@ -154,6 +156,7 @@ class FoldModel:
         self._number, self._schedule = number, schedule
         start = (condition for rule in options.start for condition in flatten(rule.body))
         self.binning = Binning.of(given.table, options.max_bins, start)
+        self.base = base_log_odds(given.truth, given.weights)
         self.teacher: dict[str, float] = {}
         examples = self._training_examples(given, options)
         pruner = self._pooled(examples, options)
@@ -250,7 +253,7 @@ class FoldModel:
     def weights_for(self, calibration: Calibration, points: int) -> tuple[Matrix, float | tuple[float, ...]]:
         """Return calibrated weights, as points if `points` is positive, and the log-odds of one unit."""
         coefficients = self._coefficients * calibration.slope
-        coefficients[0] += calibration.shift
+        coefficients[0] = calibration.apply(self._coefficients[0], self.base)
         if not points:
             return coefficients, 1.0
         assert self._for_points is not None

@@ -285,26 +285,39 @@ def _inverse_diagonal(parts: Matrix) -> Floats:
     return found
 
 
-_MOST_CELLS = 2_000_000
+_MAX_CELLS = 200_000
 _SCORES_AT_A_TIME = 65_536
-_MOST_STEPS = 60
-_FARTHEST_SCORE = 50.0  # largest log-odds that are told apart
+_MAX_STEPS = 60
+_FARTHEST_SCORE = 50.0  # largest log-odds that are distinguished
+# A slope that is not so many standard errors above 0 is none: on new examples, the rules tell nothing.
+_MIN_STANDARD_ERRORS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Straight line through scores (log-odds); a model stays additive, so its weights contain the line."""
+    """Straight line through what rules add to the base log-odds of each label: base + shift + slope * (score - base).
+
+    A model stays additive, so its weights contain the line.
+    """
 
     slope: float = 1.0
     shift: float = 0.0
 
     @classmethod
-    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats, compute: Compute = ONE_THREAD) -> Calibration:
+    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats, base: Matrix | float = 0.0) -> Calibration:
         """Fit by logistic regression on scores of examples that were not used to make them.
 
-        A weak penalty pulls towards the identity, which also keeps the slope finite where the scores separate the
-        labels perfectly. A slope that is not positive would turn the model around; then the scores do not change.
-        Labels that are unknown count nowhere.
+        A weak penalty pulls towards the identity, which also keeps the slope finite if the scores separate the labels
+        perfectly. If the slope is not clearly above 0, it is 0 and so is the shift. Labels that are unknown count
+        nowhere.
+
+        Parameters
+        ----------
+        scores : ndarray, shape (examples, labels)
+        truth : ndarray of the same shape
+        weights : ndarray, shape (examples,)
+        base : ndarray of the same shape, or float
+            Base log-odds of each label.
 
         Examples
         --------
@@ -314,60 +327,63 @@ class Calibration:
         >>> line.apply(scores)[0].round(1)  # the log-odds of 9 : 1
         array([2.2])
         """
-        some = slice(None, None, max(1, scores.size // _MOST_CELLS))
-        known = truth[some].ravel() <= 1
-        flat = np.clip(scores[some].ravel()[known].astype(np.float64), -_FARTHEST_SCORE, _FARTHEST_SCORE)
-        targets = truth[some].ravel()[known].astype(np.float64)
-        cell_weights = np.repeat(weights[some], scores.shape[1])[known]
+        rows = slice(None, None, max(1, scores.size // _MAX_CELLS))
+        known = truth[rows].ravel() <= 1
+        offset = np.broadcast_to(base, scores.shape)[rows].ravel()[known].astype(np.float64)
+        flat = np.clip(scores[rows].ravel()[known], -_FARTHEST_SCORE, _FARTHEST_SCORE).astype(np.float64) - offset
+        targets = truth[rows].ravel()[known].astype(np.float64)
+        cells = flat, offset, targets, np.repeat(weights[rows], scores.shape[1])[known]
         value = np.inf
-        line: Floats = np.array([0.0, 1.0])
-        step: Floats = np.zeros(2)
-        for _ in range(_MOST_STEPS):
-            here, gradient, hessian = _around(line - step, flat, targets, cell_weights, compute)
+        line, step = np.array([0.0, 1.0]), np.zeros(2)
+        for _ in range(_MAX_STEPS):
+            here, gradient, hessian = _around(line - step, *cells)
             if here > value:
                 step = step / 2.0
                 continue
-            improved, line, value = value - here, line - step, here
+            improved, line, value, spread = value - here, line - step, here, hessian
             if improved <= 1e-12 * abs(value):
                 break
             step = _line_step(hessian, gradient)
         shift, slope = np.round(line, 9).tolist()
-        return cls(slope, shift) if slope > 0 else cls()
+        variance = spread[0, 0] / (spread[0, 0] * spread[1, 1] - spread[0, 1] * spread[0, 1])
+        return cls(slope, shift) if slope > _MIN_STANDARD_ERRORS * np.sqrt(variance) else cls(0.0, 0.0)
 
-    def apply(self, scores: Matrix) -> Matrix:
+    def apply(self, scores: Matrix, base: Matrix | float = 0.0) -> Matrix:
         """Return calibrated scores."""
-        return self.slope * scores + self.shift
+        return np.asarray(base + self.shift + self.slope * (scores - base))
+
+
+def base_log_odds(truth: Matrix | Bytes, weights: Floats) -> Floats:
+    """Return the log-odds of each label among the examples for which it is known.
+
+    Examples
+    --------
+    >>> base_log_odds(np.array([[1, 2], [0, 2], [0, 0], [0, 1]]), np.ones(4)).round(2)
+    array([-0.85,  0.  ])
+    """
+    present, absent = (weights @ (truth == value).astype(np.float64) + 0.5 for value in (1, 0))
+    return np.asarray(np.round(np.log(present / absent), 9))
 
 
 def _around(
-    line: Floats, flat: Floats, targets: Floats, weights: Floats, compute: Compute
+    line: Floats, flat: Floats, offset: Floats, targets: Floats, weights: Floats
 ) -> tuple[float, Floats, Matrix]:
     """Return the penalized loss of a line, its gradient and its hessian; sums are exact, equal on all machines."""
     away = line - np.array([0.0, 1.0])
     unit = fixed_point_scale(weights) / 4096  # one number may be as large as a few thousand
-    if compute.compiled is not None:
-        native_sums = compute.compiled.line_sums(flat, targets, weights, *line.tolist(), unit, compute.threads)
-        sums: Ints = np.array(native_sums, dtype=np.int64)
-    else:
-        sums = reference_line_sums(flat, targets, weights, line, unit)
-    value, by_shift, by_slope, shift_shift, shift_slope, slope_slope = (sums.astype(np.float64) / unit).tolist()
-    value += (away[0] * away[0] + away[1] * away[1]) / 2
-    hessian = np.array([[shift_shift + 1, shift_slope], [shift_slope, slope_slope + 1]])
-    return value, np.array([by_shift, by_slope]) + away, hessian
-
-
-def reference_line_sums(flat: Floats, targets: Floats, weights: Floats, line: Floats, unit: float) -> Ints:
-    """Return the sums of the native kernel by plain NumPy; every number is equal."""
     sums: Ints = np.zeros(6, dtype=np.int64)
     for block in row_blocks(len(flat), 1, _SCORES_AT_A_TIME):
         scores, target = flat[block], targets[block]
-        moved = line[0] + line[1] * scores
-        chance = sigmoid(moved)
+        moved = offset[block] + line[0] + line[1] * scores
+        probability = sigmoid(moved)
         losses = np.maximum(moved, 0) + log1p(exp_neg(np.abs(moved))) - target * moved
-        gradient, hessian = chance - target, chance * (1 - chance)
+        gradient, hessian = probability - target, probability * (1 - probability)
         terms = (losses, gradient, gradient * scores, hessian, hessian * scores, hessian * scores * scores)
         sums += [to_fixed_point(weights[block], term, unit).sum() for term in terms]
-    return sums
+    value, by_shift, by_slope, shift_shift, shift_slope, slope_slope = (sums.astype(np.float64) / unit).tolist()
+    value += (away[0] * away[0] + away[1] * away[1]) / 2
+    matrix = np.array([[shift_shift + 1, shift_slope], [shift_slope, slope_slope + 1]])
+    return value, np.array([by_shift, by_slope]) + away, matrix
 
 
 def _line_step(hessian: Matrix, gradient: Floats) -> Floats:

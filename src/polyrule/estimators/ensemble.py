@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,7 @@ from polyrule.ensemble.fit import fit
 from polyrule.ensemble.growth import GrowthOptions
 from polyrule.ensemble.options import FitOptions
 from polyrule.ensemble.refit import required_signs
-from polyrule.errors import OptionError
+from polyrule.errors import ModelWarning, OptionError
 from polyrule.estimators.base import Callback, FitContext, RuleEstimator, pass_on_interrupt
 from polyrule.estimators.constraints import Constraints
 from polyrule.estimators.inputs import TrainingData, plain, unpacked
@@ -32,7 +33,7 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.search.gpu.gradients import kernels_of
 from polyrule.utils.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.utils.compute import Compute
-from polyrule.utils.messages import argument, parameter_name
+from polyrule.utils.messages import argument, depth_of_caller, parameter_name
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ _SPLITS = "a number of folds, a splitter, or pairs of row numbers"
 _HEAD_FACTOR = 8  # labels of a rule before pruning, for each that it may have on average
 _SEARCH_COST = 0.5  # gain that a label must exceed to count for a body, if heads are short
 _AUTO_RULES = 30, 100  # one rule per label, within these
+# Nats, for up to 30 rules. Of more rules, each explains less of the loss, and with it each entry of its head.
+_LABEL_COST = 0.3
 
 
 class RuleEnsembleClassifier(RuleEstimator):
@@ -50,9 +53,9 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     Each rule adds a signed weight to every label of its head; a label is predicted if its sum is large enough. Rules
     are added one at a time by their decrease of the logistic loss of all labels, and after every rule the weights of
-    all are refitted. Several builds, each of a part of the examples, are pooled, refitted to all of them, and reduced
-    to the rules that the loss misses most. A forest fitted to the same training data estimates each training label,
-    so that the few rules do not fit noise; the forest is not part of the model.
+    all are refitted. For more than 100 rules, three builds, each of a part of the examples, are pooled, refitted to
+    all of them, and reduced to the rules that the loss misses most. A forest fitted to the same training data
+    estimates each training label, so that the few rules do not fit noise; the forest is not part of the model.
 
     Parameters
     ----------
@@ -66,8 +69,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         read at a glance.
     labels_per_head : float or None, default=4
         Maximum mean number of labels of a head; None is no limit. Use 1 for rules about one label each.
-    label_cost : float, default=0.3
-        Decrease of the training loss, in nats, that an entry of a head must exceed. Increase it for shorter heads.
+    label_cost : "auto" or float, default="auto"
+        Decrease of the training loss, in nats, that an entry of a head must exceed; "auto" is 0.3 for up to 30 rules,
+        and less the more rules there are, 0.09 for 100. Increase it for shorter heads.
     max_alternatives : int, default=8
         Maximum number of conditions in a group of which not all must hold: "any of {jam, queue}", "at least 2 of
         (age > 65, smoker = yes, systolic > 150)". Use 0 for rules without groups.
@@ -146,7 +150,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         "max_rules": whole(0, "auto"),
         "min_coverage": whole(1, "auto"),
         "max_conditions": whole(1),
-        "label_cost": price(),
+        "label_cost": price("auto"),
         "max_alternatives": whole(0),
         "max_bins": whole(2, most=60_000),
     }
@@ -159,7 +163,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         min_coverage: str | int = "auto",
         max_conditions: int = 4,
         labels_per_head: float | None = 4,
-        label_cost: float = 0.3,
+        label_cost: str | float = "auto",
         max_alternatives: int = 8,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
@@ -246,6 +250,12 @@ class RuleEnsembleClassifier(RuleEstimator):
         learned = {"cv_scores_": fitted.cv_scores, "_scores": fitted.scores}
         learned["labels_without_rules_"] = model.labels_without_rules
         model = self._keep(training, model, fitted.reason, info, **learned)
+        if not model.rules and options.build.max_rules and fitted.reason == "complete":
+            warnings.warn(
+                "the ensemble has no rules: on held-out examples rules predict no better than the share of each label",
+                ModelWarning,
+                stacklevel=depth_of_caller(),
+            )
         logger.info("%d rules, decision %r: %s", len(model.rules), model.decision.kind, fitted.cv_scores)
         pass_on_interrupt(fitted.reason, model)
         return self
@@ -303,10 +313,13 @@ def _options_of(given: RuleEnsembleClassifier, labels: int, compute: Compute) ->
     """Return the parameters of an estimator as the options of a fit."""
     length = given.labels_per_head
     least, most = _AUTO_RULES
+    max_rules = min(most, max(least, labels)) if given.max_rules == "auto" else int(given.max_rules)
     return FitOptions(
         build=BoostingOptions(
-            min(most, max(least, labels)) if given.max_rules == "auto" else int(given.max_rules),
-            label_cost=float(given.label_cost),
+            max_rules,
+            label_cost=_LABEL_COST * least / max(least, max_rules)
+            if given.label_cost == "auto"
+            else float(given.label_cost),
             search_cost=0.0 if length is None else _SEARCH_COST,
             max_head=None if length is None else int(_HEAD_FACTOR * length),
             growth=GrowthOptions(int(given.max_conditions), max(1, int(given.max_alternatives))),

@@ -86,14 +86,16 @@ def _check_weights(
     try:
         ridge, fixed_rules = float(weight_info["ridge"]), [int(rule) for rule in weight_info.get("kept", [])]
         slope, shift = map(float, weight_info.get("calibration", [1.0, 0.0]))
-        valid = slope != 0 and all(0 <= rule < len(model) for rule in fixed_rules)
+        base = np.array(weight_info.get("base", [0.0] * truth.shape[1]), dtype=np.float64)
+        valid = slope != 0 and len(base) == truth.shape[1] and all(0 <= rule < len(model) for rule in fixed_rules)
     except (TypeError, ValueError, KeyError, OverflowError):
         valid = False
     if not valid:
         raise ModelError("the model does not say what its weights are the optimum of, so they cannot be checked")
     coefficients, support = matrix_of(model)
-    coefficients[0] -= shift
+    coefficients[0] -= base + shift
     coefficients /= slope
+    coefficients[0] += base
     largest = 0.0
     for label in range(truth.shape[1]):
         free = support[:, label].copy()
