@@ -20,10 +20,10 @@ from polyrule.binning.code_tests import (
     AnyTest,
     BinGroup,
     BinTest,
+    canonical_key,
+    direction_key,
     holds,
-    meaning,
     simplify,
-    what_about,
 )
 from polyrule.conditions import GroupCondition, flatten, n_conditions
 from polyrule.data import Dataset, Table
@@ -118,8 +118,8 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
             assert np.isclose(offer.gain, slopes.gain(slopes.sums(offer.rows)))
             assert offer.gain > body.gain
             for group in (test for test in offer.tests if isinstance(test, BinGroup) and step.members):
-                told = what_about(group.members[-1])
-                assert group.least == 1 or told not in [what_about(member) for member in group.members[:-1]]
+                told = direction_key(group.members[-1])
+                assert group.least == 1 or told not in [direction_key(member) for member in group.members[:-1]]
 
 
 @given(st.integers(0, 10**6))
@@ -158,7 +158,7 @@ def test_simpler_tests_cover_the_same(seed: int) -> None:
     table, _, _ = world(seed)
     tests = any_body(np.random.default_rng(seed), table)
     assert np.array_equal(covered(table, simplify(tests)), covered(table, tests))
-    assert meaning(tests) == meaning(tests[::-1])
+    assert canonical_key(tests) == canonical_key(tests[::-1])
 
 
 @given(st.integers(0, 10**6), st.integers(2, 4))

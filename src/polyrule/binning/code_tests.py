@@ -44,7 +44,7 @@ def members_of(test: AnyTest) -> tuple[BinTest, ...]:
 
 
 def single_tests(tests: Iterable[AnyTest]) -> Iterator[BinTest]:
-    """Go through single tests, those of groups among them."""
+    """Yield single tests, those of groups among them."""
     for test in tests:
         yield from members_of(test)
 
@@ -56,18 +56,18 @@ def renumbered(test: AnyTest, features: npt.NDArray[np.int64]) -> AnyTest:
     return replace(test, feature=int(features[test.feature]))
 
 
-def what_about(test: BinTest) -> tuple[int, ...]:
-    """Return the same for tests of which one implies the other: same feature and direction, or the same category."""
+def direction_key(test: BinTest) -> tuple[int, ...]:
+    """Return a key: equal for tests of which one implies the other, on one feature and direction, or one category."""
     return (test.feature, test.kind, test.bin) if test.kind == CATEGORY else (test.feature, test.kind)
 
 
-def meaning(tests: Iterable[AnyTest]) -> frozenset[object]:
-    """Return what tests say together, in whatever order: the same for the same tests.
+def canonical_key(tests: Iterable[AnyTest]) -> frozenset[object]:
+    """Return a key of a body: equal for equal tests in any order.
 
     Examples
     --------
     >>> a, b = BinTest(0, ABOVE, 1), BinTest(1, ABOVE, 1)
-    >>> meaning((BinGroup((a, b)),)) == meaning((BinGroup((b, a)),)) != meaning((a, b))
+    >>> canonical_key((BinGroup((a, b)),)) == canonical_key((BinGroup((b, a)),)) != canonical_key((a, b))
     True
     """
     return frozenset(
@@ -76,7 +76,7 @@ def meaning(tests: Iterable[AnyTest]) -> frozenset[object]:
 
 
 def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
-    """Which codes satisfy a test; `count` is the code of a missing value, which satisfies none."""
+    """Mark the codes that satisfy a test; `count` is the code of a missing value, which satisfies none."""
     if test.kind == AT_MOST:
         return np.asarray(codes <= test.bin)
     if test.kind == ABOVE:
@@ -85,11 +85,11 @@ def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
 
 
 def satisfied(test: AnyTest, column: Column) -> npt.NDArray[np.bool_]:
-    """Which rows satisfy a test or enough of a group."""
+    """Mark the rows that satisfy a test, or enough members of a group."""
     if isinstance(test, BinTest):
         return holds(test, *column(test.feature))
-    held = np.sum([holds(member, *column(member.feature)) for member in test.members], axis=0, dtype=np.int64)
-    return np.asarray(held >= test.least)
+    n_held = np.sum([holds(member, *column(member.feature)) for member in test.members], axis=0, dtype=np.int64)
+    return np.asarray(n_held >= test.least)
 
 
 def sign_of(tests: Iterable[AnyTest], direction: npt.NDArray[np.int8] | None) -> int:
@@ -128,14 +128,14 @@ def simplify(tests: Iterable[AnyTest]) -> tuple[AnyTest, ...]:
 
 
 def _extreme(tests: Sequence[BinTest], rising: int) -> tuple[BinTest, ...]:
-    """Of tests of the same kind on a feature, the one with the largest bin if that kind is `rising`, else the smallest.
+    """Keep, for each feature and kind, the test with the largest bin if the kind is `rising`, else with the smallest.
 
-    The largest bin of ``>`` and the smallest of ``<=`` is the tightest, the other way round the loosest.
+    The largest bin of ``>`` and the smallest of ``<=`` are the tightest tests; the smallest of ``>`` and the largest of
+    ``<=`` are the loosest.
     """
-    found: dict[tuple[int, ...], BinTest] = {}
+    extremes: dict[tuple[int, ...], BinTest] = {}
     for test in tests:
-        known = found.get(what_about(test))
-        if known is None or (test.bin >= known.bin if test.kind == rising else test.bin <= known.bin):
-            found[what_about(test)] = test
-    kept = set(found.values())
-    return tuple(test for test in dict.fromkeys(tests) if test in kept)
+        best = extremes.get(direction_key(test))
+        if best is None or (test.bin >= best.bin if test.kind == rising else test.bin <= best.bin):
+            extremes[direction_key(test)] = test
+    return tuple(test for test in dict.fromkeys(tests) if test in set(extremes.values()))

@@ -12,13 +12,13 @@ import numpy as np
 from polyrule.utils.arrays import Bools, Floats, Ints
 
 
-def ranks(known: int, max_bins: int) -> Ints:
+def ranks(n_known: int, max_bins: int) -> Ints:
     """Return the ranks, from 1, of the values at which bins end; the last bin ends at the largest value.
 
     >>> ranks(10, 4).tolist()
     [3, 5, 8]
     """
-    return np.array([-(-known * k // max_bins) for k in range(1, max_bins)], dtype=np.int64)
+    return np.array([-(-n_known * k // max_bins) for k in range(1, max_bins)], dtype=np.int64)
 
 
 def quantiles(distinct: Floats, counts: Ints, max_bins: int) -> Floats:

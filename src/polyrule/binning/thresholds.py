@@ -30,8 +30,8 @@ def short_between(low: float, high: float) -> float:
             step = Decimal(1).scaleb(exponent)
             nearest = (middle / step).to_integral_value(ROUND_HALF_EVEN) * step
             if lower + third <= nearest <= upper - third:
-                found = float(nearest) + 0.0  # never -0.0
-                return found if low <= found < high else low
+                short = float(nearest) + 0.0  # never -0.0
+                return short if low <= short < high else low
     return low
 
 
@@ -47,10 +47,10 @@ def short_thresholds(lows: Floats, highs: Floats) -> Floats:
     """
     lows, highs = np.asarray(lows, dtype=np.float64), np.asarray(highs, dtype=np.float64)
     thresholds = np.full(len(lows), np.nan)
-    sizes, gaps = np.maximum(np.abs(lows), np.abs(highs)), highs / 3 - lows / 3
-    left = np.flatnonzero((gaps > 1e-9 * sizes) & (sizes < 1e15) & (gaps > 1e-15))
+    sizes, thirds = np.maximum(np.abs(lows), np.abs(highs)), highs / 3 - lows / 3
+    left = np.flatnonzero((thirds > 1e-9 * sizes) & (sizes < 1e15) & (thirds > 1e-15))
     middles = lows / 2 + highs / 2
-    certain, possible = gaps * (1 + 1e-6), gaps * (1 - 1e-6)
+    certain, possible = thirds * (1 + 1e-6), thirds * (1 - 1e-6)
     for exponent in range(15, -17, -1):
         # Powers of ten up to 10**22 are exact, so each candidate is the number next to its decimal.
         power = 10.0 ** abs(exponent)

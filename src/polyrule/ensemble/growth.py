@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.binning.binned_table import BinnedTable
-from polyrule.binning.code_tests import AnyTest, BinGroup, BinTest, simplify, single_tests, what_about
+from polyrule.binning.code_tests import AnyTest, BinGroup, BinTest, direction_key, simplify, single_tests
 from polyrule.ensemble.gain import BestConditions, Gradients, best_conditions
 from polyrule.utils.arrays import Bools, Ints, Ints32
 
@@ -84,7 +84,7 @@ class Step:
 
     def allows(self, test: BinTest) -> bool:
         """Return True if `test` is a new member: "at least 2 of" must not count the same direction twice."""
-        return self.least == 1 or what_about(test) not in map(what_about, self.members)
+        return self.least == 1 or direction_key(test) not in map(direction_key, self.members)
 
 
 def grow(table: BinnedTable, gradients: Gradients, options: GrowthOptions) -> GrownBody | None:

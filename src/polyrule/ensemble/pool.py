@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyrule.binning.code_tests import meaning
+from polyrule.binning.code_tests import canonical_key
 from polyrule.ensemble.boosting import Booster, PooledRule, TrainingExamples
 from polyrule.ensemble.options import FitOptions
 from polyrule.utils.arrays import Bools, Floats, Words
@@ -26,7 +26,7 @@ class Pool:
 
     def __init__(self, start: Sequence[PooledRule] = ()) -> None:
         self._n_first = len(start)
-        self._start = {meaning(rule.tests) for rule in start}
+        self._start = {canonical_key(rule.tests) for rule in start}
         self._rules: dict[object, PooledRule] = {}
 
     @property
@@ -37,7 +37,7 @@ class Pool:
     def add(self, booster: Booster) -> None:
         """Add the rules of a build; equal bodies become one rule with the labels of both."""
         for place, rule in enumerate(booster.rules):
-            key = meaning(rule.tests)
+            key = canonical_key(rule.tests)
             if key not in self._rules:
                 self._rules[key] = rule
             elif key not in self._start or place < self._n_first:
