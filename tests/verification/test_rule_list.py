@@ -459,3 +459,18 @@ def test_columns_that_learning_leaves_out_are_left_out_again(learner):
         assert not verified.unchecked
     other = X.assign(x=X["x"] + 1)
     assert fitted.model_.verify(other, Y).other_data
+
+
+@pytest.mark.parametrize("learner", [RuleListClassifier(simplicity=0.3), SeCoClassifier(max_rules=4)])
+def test_rules_made_by_hand_have_no_counts_that_could_be_wrong(learner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2)).round(2)
+    Y = (X > 0).astype(int)
+    model = learner.fit(X, Y).model_.insert(0, "y0 <- x1 > -0.5")
+    verified = model.verify(X, Y)
+    assert verified.ok, str(verified)
+    assert any("by hand" in what for what in verified.unchecked)
+    counted = model.recount(X, Y)
+    rules = [replace(counted[0], head=(replace(counted[0].head[0], tp=1),)), *counted.rules[1:]]
+    assert counted.verify(X, Y).ok
+    assert not replace(counted, rules=tuple(rules)).verify(X, Y).ok

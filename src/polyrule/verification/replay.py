@@ -33,7 +33,7 @@ from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.files import learning_options
 from polyrule.model.packed import check_table
 from polyrule.model.predict import predict
-from polyrule.model.printing import format_literal
+from polyrule.model.printing import format_literal, is_counted
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.model.staleness import OUTDATED_DEFAULTS
@@ -343,7 +343,9 @@ class ListReplay:
 
 
 def compare_counts(number: int, rule: Rule, counted: Rule, label_names: Sequence[str]) -> Iterator[Finding]:
-    """Compare the counts and the coverage of a rule with the right ones."""
+    """Compare the counts and the coverage of a rule with the right ones; a rule that is not counted has none."""
+    if not is_counted(rule):
+        return
     for stated_literal, right_literal in zip(rule.head, counted.head, strict=True):
         for count in ("tp", "fp"):
             stated, right = getattr(stated_literal, count), getattr(right_literal, count)
