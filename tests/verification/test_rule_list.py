@@ -474,3 +474,33 @@ def test_rules_made_by_hand_have_no_counts_that_could_be_wrong(learner):
     rules = [replace(counted[0], head=(replace(counted[0].head[0], tp=1),)), *counted.rules[1:]]
     assert counted.verify(X, Y).ok
     assert not replace(counted, rules=tuple(rules)).verify(X, Y).ok
+
+
+EDITS = {
+    "remove": lambda model: model.remove(0),
+    "move": lambda model: model.move(len(model) - 1, 0),
+    "insert": lambda model: model.insert(1, "y0 <- x2 > 0"),
+    "replace": lambda model: model.replace(0, "y1 <- x2 > 0"),
+    "front": lambda model: model[:1],
+    "rest": lambda model: model[1:],
+}
+HONEST = [RuleListClassifier(simplicity=0.3), SeCoClassifier(max_rules=4), BinaryRelevanceRuleClassifier()]
+
+
+@pytest.mark.parametrize("learner", HONEST)
+def test_honest_edits_agree_with_the_data(learner):
+    """One after another, also of recounted lists: a count that an edit may have changed is marked, not wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)).round(2)
+    Y = np.column_stack([X[:, 0] > 0.2, (X[:, 1] > 0) & (X[:, 2] < 1)]).astype(int) ^ (rng.random((120, 2)) < 0.05)
+    learned = learner.fit(X, Y).model_
+    assert len(learned) > 1
+    for start in (learned, learned.recount(X, Y)):
+        for first in EDITS:
+            for second in EDITS:
+                once = EDITS[first](start)
+                model = EDITS[second](once) if len(once) else once
+                verified = model.verify(X, Y)
+                assert verified.ok, (first, second, str(verified))
+                assert verified.unchecked
+                assert model.recount(X, Y).verify(X, Y).ok

@@ -140,7 +140,10 @@ class RuleList(RuleModel[Rule]):
 
     def __getitem__(self, index: int | slice) -> Rule | RuleList:
         """Return one rule, or for a slice the list of these rules alone."""
-        return self._with_rules(self.rules[index]) if isinstance(index, slice) else self.rules[index]
+        if not isinstance(index, slice):
+            return self.rules[index]
+        rules = self.rules[index]
+        return self if len(rules) == len(self.rules) and rules == self.rules else self._edited(rules)
 
     def statistics(self) -> dict[str, float]:
         """Count what a list is made of.
@@ -306,13 +309,11 @@ class RuleList(RuleModel[Rule]):
         return recount(self, labelled(self, data, y))
 
     def _edited(self, rules: Sequence[Rule]) -> RuleList:
-        changed = self._with_rules(rules)
-        return replace(changed, info=changed.info | {"edited": True}) if "learner" in self.info else changed
-
-    def _with_rules(self, rules: Sequence[Rule]) -> RuleList:
         """Return the list with other rules; counts that may no longer be right are marked as stale."""
-        marks = {OUTDATED_DEFAULTS: True} if has_outdated_defaults(self, rules) else {}
-        return replace(self, rules=mark_stale(self, rules), info=self.info | marks)
+        info = self.info | ({"edited": True} if "learner" in self.info else {})
+        if has_outdated_defaults(self, rules):
+            info |= {OUTDATED_DEFAULTS: True}
+        return replace(self, rules=mark_stale(self, rules), info=info)
 
     def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
         return replace(parse_rule(text, self.features, self.label_names), origin=origin)

@@ -58,8 +58,8 @@ def has_outdated_defaults(before: RuleList, rules: Sequence[Rule]) -> bool:
     >>> has_outdated_defaults(model, rules[::-1]), has_outdated_defaults(model, rules[:1])
     (False, True)
     """
-    if not any(map(any, before.default_counts)):
-        return False
+    if not any(map(any, before.default_counts)) and all(rule.coverage is None for rule in before.rules):
+        return False  # nothing was counted
     chains: dict[Hashable, int] = {}
     return _histories(before, before.rules, chains)[-1] != _histories(before, rules, chains)[-1]
 

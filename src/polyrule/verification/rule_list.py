@@ -134,7 +134,7 @@ def _check_unproved(number: int, model: RuleList, *, proof: bool = False) -> Ite
 def _check_stale(model: RuleList) -> Iterator[Finding]:
     """Check that only an edit left counts stale; rules that were there before learning may come from an edited list."""
     for number, rule in list(enumerate(model.rules))[n_start_rules(model) :]:
-        if rule.stale and (not model.info.get("edited") or "recounted" in model.info):
+        if rule.stale and not model.info.get("edited"):
             yield Finding(number, "that its counts are those before an edit", "True", "False")
     if OUTDATED_DEFAULTS in model.info and not model.info.get("edited"):
         yield Finding(None, "that its default counts are those before an edit", "True", "False")
