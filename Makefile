@@ -9,7 +9,7 @@ SEED ?= 0
 SOURCES := $(wildcard native/*/*.[ch]pp native/*/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
-.PHONY: demo docs tables test campaign campaign-endurance forgeries redundancy machines golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
+.PHONY: demo docs tables test campaign campaign-endurance forgeries redundancy list-properties machines golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery ablation sanitize sanitize-threads portable fuzz mutants prove versions guarantees watch-simulation clean help
 
 help:  ## list the targets
@@ -111,6 +111,9 @@ MODELS ?= 1000
 
 redundancy: $(VENV)/test.stamp  ## fit MODELS ensembles and scorecards from SEED: no condition, member or label can be left out without loss
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaign.redundancy --models $(MODELS) --seed $(SEED)
+
+list-properties: $(VENV)/test.stamp  ## fit MODELS lists: nothing can be left out without loss, no label is predicted for all by rules, five rows a rule
+	OMP_NUM_THREADS=1 POLYRULE_LIST_FITS=$(MODELS) $(BIN)/python -m pytest -q tests/selection/test_properties.py
 
 SHARE ?= 1
 

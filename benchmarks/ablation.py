@@ -38,6 +38,7 @@ from polyrule.data.labels import dense_labels
 from polyrule.ensemble.decision import macro_f1, micro_f1
 from polyrule.ensemble.logistic import Calibration
 from polyrule.evaluation.model_size import model_size
+from polyrule.measures import get
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "docs" / "results"
@@ -101,9 +102,26 @@ ENSEMBLE: dict[str, Variant] = {
     "no calibration": _constants({"ensemble.logistic:Calibration.fit": staticmethod(lambda *_: Calibration())}),
     "32 bins (64)": Variant({"max_bins": 32}),
 }
+_SOFT, _SELECT, _POOL, _PROBLEM = "soft_targets.targets", "selection.select", "selection.pool", "selection.problem"
 LIST: dict[str, Variant] = {
     "base": Variant(),
     "no teacher": Variant({"teacher": None}),
+    "no synthetic examples": _constants({f"{_SOFT}:_MAX_EXAMPLES": 0}),
+    "one synthetic example for each (3)": _constants({f"{_SOFT}:_PER_EXAMPLE": 1}),
+    "teacher's share .7 (.5)": _constants({f"{_SOFT}:_WEIGHT": 0.7}),
+    "60 trees (15 to 30)": _constants({f"{_SOFT}:_TREES": (60, 60)}),
+    "all labels in rules (those with evidence)": _constants({f"{_PROBLEM}:_MIN_ASSOCIATION": -math.inf}),
+    "no share of a label's own value": _constants({"selection.objective:_LABEL_SHARE": 0.0}),
+    "bodies from the measure alone (and F1)": _constants({"selection.grow:get": lambda name: get("f0.5")}),
+    "no words and categories": _constants({f"{_POOL}:presence_bodies": lambda *_: iter(())}),
+    "no groups": Variant({"max_alternatives": 0}),
+    "no exchange": _constants({f"{_SELECT}:RuleSelection.exchange": lambda self: False}),
+    "no moving of labels": _constants({f"{_SELECT}:RuleSelection.move_labels": lambda self, max_rules: False}),
+    "no pruning": _constants({"selection.refine:prune": lambda problem, rules, levels: tuple(rules)}),
+    "simplicity=.5 (1)": Variant({"simplicity": 0.5}),
+    "simplicity=2": Variant({"simplicity": 2.0}),
+    "min_coverage=0 (five examples)": Variant({"min_coverage": 0}),
+    "four conditions (3)": Variant({"max_conditions": 4}),
 }
 LEARNERS: dict[str, tuple[type, dict[str, Any], dict[str, Variant]]] = {
     "list": (RuleListClassifier, {}, LIST),

@@ -65,7 +65,7 @@ def size_in_memory(data: Any) -> float:
 
 def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     """One timed fit of polyrule, in this process."""
-    from polyrule.learning.separate import Learner, SeparateOptions, Training
+    from polyrule.covering.learner import Learner, SeparateOptions, Training
     from polyrule.measures import Objective
     from polyrule.search.protocol import GrowOptions
     from polyrule.utils.compute import Compute

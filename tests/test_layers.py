@@ -48,10 +48,6 @@ LEVEL = {room: level for level, line in enumerate(ROOMS.split("\n")) for room in
 OLD_NAMES = {
     "__main__": "cli",
     "errors": "utils",  # stays: a public module
-    "learning": "selection",
-    "learning.constraints": "covering",
-    "learning.messages": "covering",
-    "learning.separate": "covering",
 }
 
 # Imports that point upward today, with the reason why each is still there.

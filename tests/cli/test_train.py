@@ -12,7 +12,7 @@ from tests.data.formats.test_xlsx import book_of, sheet
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier
 from polyrule.cli.learner_options import parameter_texts
-from polyrule.learning.separate import Learning
+from polyrule.covering.learner import CoveringLoop
 from polyrule.model import RuleList
 
 
@@ -158,14 +158,14 @@ def test_a_value_of_the_wrong_type_in_a_configuration_is_refused(songs, tmp_path
 
 
 def test_an_interrupted_run_keeps_its_rules(songs, tmp_path, monkeypatch):
-    original = Learning._told_to_end
+    original = CoveringLoop._must_end
 
     def interrupt(self, *args):
         if len(self.rules) == 2:
             raise KeyboardInterrupt
         return original(self, *args)
 
-    monkeypatch.setattr(Learning, "_told_to_end", interrupt)
+    monkeypatch.setattr(CoveringLoop, "_must_end", interrupt)
     place = tmp_path / "model.json"
     result = run("train", songs, *READING, "-o", place)
     assert result.exit_code == 130
@@ -240,7 +240,7 @@ def test_an_interruption_in_the_first_rule_overwrites_nothing(songs, tmp_path, m
     def interrupt(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Learning, "_steps", interrupt)
+    monkeypatch.setattr(CoveringLoop, "_steps", interrupt)
     place = tmp_path / "m.json"
     place.write_text("an older model")
     result = run("train", songs, *READING, "-o", place)

@@ -15,8 +15,8 @@ from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
 import polyrule
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+from polyrule.covering import progress
 from polyrule.errors import DataError, OptionError
-from polyrule.learning import messages
 
 FRAME = pd.DataFrame(
     {
@@ -144,7 +144,7 @@ def test_one_example_is_explained_in_whatever_form_it_is_at_hand():
 
 @pytest.mark.parametrize("learner", [RuleListClassifier(), BinaryRelevanceRuleClassifier(), SMALL_ENSEMBLE])
 def test_verbose_tells_how_far_learning_is(learner, capsys, monkeypatch):
-    monkeypatch.setattr(messages, "PACE", 0.0)
+    monkeypatch.setattr(progress, "PACE", 0.0)
     heard = []
     told = sklearn.clone(learner).set_params(verbose=True)
     told.fit(FRAME, labels=["calm", "happy"], callback=heard.append)

@@ -13,9 +13,9 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
 from polyrule.data import Dataset, Table
 from polyrule.data.examples import content_hashes
 from polyrule.errors import OptionError
-from polyrule.learning.body_pool import Pool
-from polyrule.learning.composing import Composition
 from polyrule.model.counting import list_counts
+from polyrule.selection import pipeline
+from polyrule.selection.grow import GrownBodies
 from polyrule.store import Packed, pack_table
 from polyrule.store.packed_table import unpack
 from polyrule.store.sample import drawn_rows, sample_of
@@ -131,7 +131,7 @@ def test_a_list_is_counted_on_all_examples(weighted) -> None:
 
 
 def test_an_interrupt_before_the_first_body_leaves_an_empty_list_of_a_sample_too(monkeypatch) -> None:
-    monkeypatch.setattr(Composition, "_grown", lambda self: (Pool(self.table), "interrupted"))
+    monkeypatch.setattr(pipeline, "grow", lambda problem: GrownBodies((), "interrupted"))
     X = np.random.default_rng(0).random((300, 2))
     learner = RuleListClassifier(teacher=None, max_samples=100)
     with pytest.raises(KeyboardInterrupt):

@@ -138,7 +138,7 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
             else:
                 bar.update(task, completed=progress.done, rules=rules + _within(progress))
 
-        from polyrule.learning.messages import within_rules  # which needs NumPy, and help shall not
+        from polyrule.covering.progress import within_rules  # which needs NumPy, and help shall not
 
         yield within_rules(show)
         bar.update(task, completed=1.0)  # growing may end before every label is decided

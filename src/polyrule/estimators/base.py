@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.covering.progress import telling
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, read_target
 from polyrule.data.examples import integer_weights
@@ -36,7 +37,6 @@ from polyrule.estimators.inputs import (
     with_relations,
 )
 from polyrule.estimators.options import Allowed, check_parameters
-from polyrule.learning.messages import telling
 from polyrule.model.columns import without_unused_items
 from polyrule.model.packed import check_table
 from polyrule.search.gpu.device import report_out_of_memory

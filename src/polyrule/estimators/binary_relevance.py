@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from polyrule.covering.learner import Learner, Reason, SeparateOptions
 from polyrule.errors import OptionError
 from polyrule.estimators.base import FitContext
 from polyrule.estimators.inputs import TrainingData, plain
 from polyrule.estimators.lists import RuleListEstimator
-from polyrule.learning.messages import warn_about_measure
-from polyrule.learning.separate import Learner, Reason, SeparateOptions
+from polyrule.estimators.warnings import warn_about_measure
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.search.counted.counting import Counting

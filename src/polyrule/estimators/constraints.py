@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from polyrule.covering.constraints import listed_names
 from polyrule.errors import OptionError
 from polyrule.estimators.options import check_parameters
-from polyrule.learning.constraints import listed_names
 
 _ALLOWED = "None, a Constraints or a dict with the keys 'features', 'forbid', 'monotone' and 'keep_columns'"
 

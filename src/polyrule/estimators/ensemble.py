@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.covering import constraints as limits_of_bodies
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
 from polyrule.ensemble.boosting import BoostingOptions
@@ -27,7 +28,6 @@ from polyrule.estimators.constraints import Constraints
 from polyrule.estimators.inputs import TrainingData, plain, unpacked
 from polyrule.estimators.options import price, whole
 from polyrule.estimators.sampling import ensemble_on_all, sampled
-from polyrule.learning import constraints as limits_of_bodies
 from polyrule.model.rule import WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.search.gpu.gradients import kernels_of

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from polyrule.covering.learner import Training
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import Target, to_table
 from polyrule.data.examples import fingerprint
@@ -22,7 +23,6 @@ from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table, unmasked
 from polyrule.errors import DataError, OptionError
 from polyrule.estimators.constraints import Constraints
-from polyrule.learning.separate import Training
 from polyrule.model.counting import is_weighted, note_weights
 from polyrule.relations import Plan, Relation
 from polyrule.relations import read as read_relations

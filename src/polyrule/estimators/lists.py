@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.covering import constraints as limits
+from polyrule.covering.learner import Reason
 from polyrule.data.table import Table
 from polyrule.estimators.base import FitContext, RuleEstimator, pass_on_interrupt
 from polyrule.estimators.constraints import Constraints
 from polyrule.estimators.inputs import TrainingData, packed_training
-from polyrule.learning import constraints as limits
-from polyrule.learning.messages import warn_about_model
-from polyrule.learning.separate import Reason
+from polyrule.estimators.warnings import warn_about_model
 from polyrule.model import RuleList
 from polyrule.model.predict import predict as run_rules
 from polyrule.search.counted.counting import Counting
@@ -41,7 +41,8 @@ class RuleListEstimator(RuleEstimator):
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None, context: FitContext) -> Self:
         with context.on_device():
             model, reason = self._learn(packed_training(training, counting), counting, start, context)
-        model = self._keep(training, model, reason, {})
+        learned = {"labels_without_rules_": model.labels_without_rules}
+        model = self._keep(training, model, reason, {}, **learned)
         if isinstance(training.table, Table):
             several = training.target.kind == "multilabel"
             warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+from polyrule.covering.learner import Learner, Reason, SeparateOptions
 from polyrule.data.examples import unscaled
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Table
@@ -14,13 +16,10 @@ from polyrule.estimators.base import FitContext
 from polyrule.estimators.constraints import Constraints
 from polyrule.estimators.inputs import TrainingData, plain, unpacked
 from polyrule.estimators.lists import RuleListEstimator
-from polyrule.estimators.options import Allowed, whole
+from polyrule.estimators.options import Allowed, number, whole
 from polyrule.estimators.sampling import list_on_all, sampled, share_of
 from polyrule.estimators.seco import SeCoClassifier
-from polyrule.learning.composing import Composition
-from polyrule.learning.messages import warn_about_measure
-from polyrule.learning.selection import Pruning
-from polyrule.learning.separate import Learner, Reason, SeparateOptions
+from polyrule.estimators.warnings import warn_about_measure
 from polyrule.measures import Measure, Objective, get
 from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
@@ -28,6 +27,9 @@ from polyrule.model.columns import used_features
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.search.counted.counting import Counting
 from polyrule.search.protocol import GrowOptions
+from polyrule.selection.pipeline import learn_list
+from polyrule.selection.problem import Examples
+from polyrule.selection.settings import ListSettings
 
 
 class RuleListClassifier(RuleListEstimator):
@@ -55,9 +57,10 @@ class RuleListClassifier(RuleListEstimator):
         "hamming". Use "f0.5" if wrong labels are worse than missed ones, "f2" if missed ones are worse.
     simplicity : float, default=1.0
         Factor on the cost of rules, conditions and labels of heads. Use 2 for shorter lists, 0.5 for longer ones.
-    min_coverage : float, default=0
-        Minimum weight of examples that a rule covers; 0 is no minimum. Increase it if rules of few examples are not
-        wanted.
+    min_coverage : "auto" or float, default="auto"
+        Minimum weight of examples that a rule covers; 0 is no minimum. "auto" is five examples, whatever their weight,
+        or a tenth of them if they are fewer than fifty, so that no rule describes single persons. Increase it if rules
+        of few examples are not wanted.
     min_precision : float, default=0
         Minimum precision to be expected of each label of a head on new examples, such as 0.5; 0 is no minimum. Increase
         it if each rule is used alone.
@@ -96,6 +99,8 @@ class RuleListClassifier(RuleListEstimator):
         Number of columns.
     feature_names_in_ : ndarray of str
         Names of the columns, if they had names.
+    labels_without_rules_ : tuple of str
+        Labels that no rule sets: they are absent for every example.
     stopped_reason_ : str
         Reason for the end of learning: "complete", "max_rules", "time_limit", "callback" or "interrupted".
 
@@ -115,6 +120,7 @@ class RuleListClassifier(RuleListEstimator):
 
     _allowed: ClassVar[Mapping[str, Allowed]] = {
         "max_conditions": whole(0),
+        "min_coverage": number("a finite number of at least 0", lambda value: 0 <= value < math.inf, "auto"),
         "optimize": Allowed("the name of a measure, such as 'f1'", lambda value: isinstance(value, str)),
     }
 
@@ -127,7 +133,7 @@ class RuleListClassifier(RuleListEstimator):
         max_head_size: int | None = None,
         optimize: str = "f1",
         simplicity: float = 1.0,
-        min_coverage: float = 0,
+        min_coverage: str | float = "auto",
         min_precision: float = 0,
         max_alternatives: int = 8,
         teacher: str | None = "forest",
@@ -168,7 +174,7 @@ class RuleListClassifier(RuleListEstimator):
         if size is None:
             return self._select(unpacked(training), learner, start, context)
         sample = sampled(training, size, threads)
-        least = exact_number(plain(self.min_coverage)) * share_of(sample, training)
+        least = exact_number(self._min_weight) * share_of(sample, training)
         learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
         model, reason = self._select(unpacked(sample), learner, start, context)
         return list_on_all(model, training, size, 0 if start is None else len(start), threads), reason
@@ -177,39 +183,37 @@ class RuleListClassifier(RuleListEstimator):
         self, training: TrainingData, learner: Learner, start: RuleList | None, context: FitContext
     ) -> tuple[RuleList, Reason]:
         """Return a short list whose rules are selected for the list as a whole."""
-        pruning = Pruning(
+        settings = ListSettings(
             self.optimize,
             simplicity=float(self.simplicity),
             teacher=self.teacher is not None,
             max_rules=self.max_rules,
             max_head_size=self.max_head_size,
             min_precision=plain(self.min_precision),
+            min_rows=None if self._has_automatic_coverage else 1,
             max_members=self.max_alternatives if self.max_alternatives > 1 else 0,
         )
         table, truth, limits = training.table, dense_labels(training.truth), self._limits(training)
         assert isinstance(table, Table)
-        model, reason = Composition(
-            table,
-            truth,
-            training.weights,
-            training.label_names,
-            learner,
-            pruning,
-            training.scale,
-            context.callback,
-            None if limits.none else limits,
-            start,
-        ).learn()
+        examples = Examples(table, truth, training.weights, training.label_names, training.scale)
+        constraints = None if limits.none else limits
+        model, reason = learn_list(examples, settings, learner, constraints, start, context.callback)
         counts = list_counts(model, table.decoded(used_features(model.rules)), truth, training.weights)
         after = 0 if start is None else len(start)
         return with_counts(model, counts, partial(unscaled, scale=training.scale), after, only_alone=True), reason
+
+    @property
+    def _has_automatic_coverage(self) -> bool:
+        return isinstance(self.min_coverage, str)
+
+    @property
+    def _min_weight(self) -> float:
+        return 0.0 if self._has_automatic_coverage else plain(self.min_coverage)
 
     def _learner(self, counting: Counting, context: FitContext) -> Learner:
         """Return the learner that grows the bodies."""
         objective = Objective(get(self.measure), max_head_size=self.max_head_size, negative=False)
         warn_about_measure(objective)
-        growing = GrowOptions(
-            label_conditions=False, min_coverage=plain(self.min_coverage), max_conditions=self.max_conditions
-        )
+        growing = GrowOptions(label_conditions=False, min_coverage=self._min_weight, max_conditions=self.max_conditions)
         separating = SeparateOptions(time_limit=plain(self.time_limit))
         return Learner(objective, growing, separating, context.compute, counting)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from polyrule.covering.constraints import grow_restricted
+from polyrule.covering.learner import Learner, Reason, SeparateOptions
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import FitContext
@@ -12,9 +14,7 @@ from polyrule.estimators.constraints import Constraints
 from polyrule.estimators.inputs import TrainingData, plain
 from polyrule.estimators.lists import RuleListEstimator
 from polyrule.estimators.sampling import with_default_counts
-from polyrule.learning.constraints import grow_restricted
-from polyrule.learning.messages import warn_about_measure
-from polyrule.learning.separate import Learner, Reason, SeparateOptions
+from polyrule.estimators.warnings import warn_about_measure
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.search.counted.counting import Counting

@@ -247,6 +247,12 @@ class RuleList(RuleModel[Rule]):
                 break
         return tuple(found)
 
+    @property
+    def labels_without_rules(self) -> tuple[str, ...]:
+        """Labels that no rule sets, whose default is predicted for every example."""
+        in_heads = {literal.label for rule in self.rules for literal in rule.head}
+        return tuple(name for label, name in enumerate(self.label_names) if label not in in_heads)
+
     def shortfall(self) -> str:
         """Say that the list is hardly better than the same labels for everyone; empty where it is, or nobody knows.
 

@@ -160,7 +160,7 @@ def _grow(
         if parent >= 0:
             right[parent] = node
         feature[node], best, drawn, visited, budget = -1, -1.0, 0, 0, -(-tried * alive // len(columns))
-        every, weight = products[bag].sum(axis=0), int(weights[bag].sum())
+        total, weight = products[bag].sum(axis=0), int(weights[bag].sum())
         searched = len(bag) >= 2 * smallest and bool((codes[bag] != codes[bag[0]]).any())
         while searched and drawn < alive and (visited < budget or not drawn):
             seed, bits = _random(seed)
@@ -179,7 +179,7 @@ def _grow(
             if min(left.sum(), len(left) - left.sum()) < smallest:
                 continue
             sums, heavy = products[bag[left]].sum(axis=0), int(weights[bag[left]].sum())
-            near, far = (sum(float(part) * float(part) for part in side) for side in (sums, every - sums))
+            near, far = (sum(float(part) * float(part) for part in side) for side in (sums, total - sums))
             value = near / heavy + far / (weight - heavy)
             if value > best:
                 best, feature[node] = value, features[drawn - 1]

@@ -15,7 +15,6 @@ import numpy as np
 from polyrule.conditions import Condition
 from polyrule.conditions.simplify import simplify_body
 from polyrule.data.table import Table, unpacked_bits
-from polyrule.learning.readable import shorten
 from polyrule.measures import Objective, get
 from polyrule.model.rule import Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -23,6 +22,7 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report.counts import count
 from polyrule.search.native import make_engine
 from polyrule.search.protocol import GrowOptions
+from polyrule.selection.model import shorten
 from polyrule.studio.hints import hints
 from polyrule.studio.sentences import sentence
 from polyrule.studio.setup import thinned

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.covering.learner import Learner
 from polyrule.errors import ModelError
-from polyrule.learning.body_pool import counted_as
-from polyrule.learning.composing import Composition
-from polyrule.learning.selection import Pruning, digest_of
-from polyrule.learning.separate import Learner
 from polyrule.measures import Objective, get
 from polyrule.model.rule_list import RuleList
+from polyrule.selection.model import covered_rows
+from polyrule.selection.objective import Costs, condition_cost_units, targets_digest
+from polyrule.selection.problem import Examples, prepare
+from polyrule.selection.settings import SELECTION_VERSION, ListSettings
+from polyrule.soft_targets.regression import blas
 from polyrule.utils.arrays import Bools, Matrix
 from polyrule.verification.replay import ListReplay
 from polyrule.verification.result import Finding
@@ -45,14 +47,13 @@ class RuleGains:
     covers : ndarray of bool, shape (rules, examples)
     cell_gains : ndarray, shape (examples, labels)
         Gain of predicting each label of each example as present.
-    costs : tuple of int
-        Of a rule, a condition and a label of a head.
+    costs : Costs
     """
 
     model: RuleList
     covers: Bools
     cell_gains: Matrix
-    costs: tuple[int, int, int]
+    costs: Costs
 
     @classmethod
     def of(cls, model: RuleList, replay: ListReplay) -> RuleGains | str:
@@ -64,19 +65,23 @@ class RuleGains:
             return "the rules were chosen from a sample"
         if stored.get("kept") or any(rule.origin != "learned" for rule in model.rules):
             return "some rules were made by hand or there before learning, and need not earn anything"
-        taught = replay.options.get("teacher") is not None
-        pruning = Pruning(str(replay.options.get("optimize")), teacher=taught)
+        if stored.get("version") != SELECTION_VERSION:
+            return "an earlier version of polyrule selected them"
+        settings = ListSettings(str(replay.options["optimize"]), teacher=replay.options.get("teacher") is not None)
+        examples = Examples(replay.table, replay.truth, replay.weights, model.label_names, replay.scale)
         learner = Learner(Objective(get("f1")))
-        data = (replay.table, replay.truth, replay.weights, model.label_names)
-        problem = Composition(*data, learner, pruning, replay.scale)
-        if taught and digest_of(problem.targets) != stored.get("targets"):  # else there was no time for a teacher
-            problem = replace(problem).taught()
-            if digest_of(problem.targets) != stored.get("targets"):
-                return "the teacher's targets could not be drawn again"
+        with blas().limit(limits=1):
+            problem = prepare(examples, settings, learner)
+            if settings.teacher and targets_digest(problem.targets) != stored.get("targets"):
+                problem = prepare(
+                    examples, replace(settings, teacher=False), learner
+                )  # there was no time for a teacher
+        if targets_digest(problem.targets) != stored.get("targets"):
+            return "the teacher's targets could not be drawn again"
         cell_gains = problem.gains(problem.targets, np.array(stored["levels"]))
-        covers = np.array([problem.covered(rule.body) for rule in model.rules]).reshape(len(model), len(cell_gains))
-        rule_cost, condition_cost, literal_cost = stored["costs"]
-        return cls(model, covers, cell_gains, (int(rule_cost), int(condition_cost), int(literal_cost)))
+        covers = [covered_rows(rule.body, problem.train.table) for rule in model.rules]
+        costs = Costs(*map(int, stored["costs"]))
+        return cls(model, np.array(covers).reshape(len(model), len(cell_gains)), cell_gains, costs)
 
     def check(self) -> Iterator[Finding]:
         """Check that no rule and no label can be left out without loss."""
@@ -84,11 +89,11 @@ class RuleGains:
             proof = self.proof(number)
             if rule.certificate is not None and rule.certificate != proof:
                 yield Finding(number, "the proof", str(rule.certificate), str(proof))
-            net_gains = np.array(proof["gains"]) - self.costs[2]
+            net_gains = np.array(proof["gains"]) - self.costs.literal
             for literal, net_gain in zip(rule.head, net_gains, strict=True):
                 if net_gain <= 0:
                     what = f"what label {self.model.label_names[literal.label]!r} adds"
-                    yield Finding(number, what, f"more than {self.costs[2]}", str(net_gain + self.costs[2]))
+                    yield Finding(number, what, f"more than {self.costs.literal}", str(net_gain + self.costs.literal))
             if net_gains.sum() <= proof["price"]:
                 yield Finding(number, "what the rule adds", f"more than {proof['price']}", str(int(net_gains.sum())))
 
@@ -102,5 +107,6 @@ class RuleGains:
                 if position != number and any(entry.label == literal.label for entry in other.head):
                     rows &= ~self.covers[position]
             gains.append(int(self.cell_gains[rows, literal.label].sum()))
-        price = self.costs[0] + self.costs[1] * counted_as(rule.body, self.model.features)
+        units = condition_cost_units(rule.body, self.model.features)
+        price = int(self.costs.of_bodies(np.array([units]))[0])
         return {"method": "list", "gains": gains, "price": price}

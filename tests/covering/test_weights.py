@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,6 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.examples import LARGEST_TOTAL, integer_weights
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
-from polyrule.learning.composing import Composition
-from polyrule.learning.expecting import expected
-from polyrule.learning.selection import Pruning
-from polyrule.learning.separate import Learner
 from polyrule.measures import Objective, available
 from polyrule.search.native import make_engine
 from polyrule.search.protocol import GrowOptions
@@ -145,17 +140,6 @@ def test_the_unit_of_weights_is_checked_by_verify() -> None:
     model = RuleListClassifier.paper("laplace", remaining=0.0).fit(table, truth, times / 10).rules_
     data = Dataset(table, truth, model.label_names, "data", None, times / 10)
     assert verify(model, data).findings == ()
-
-
-def test_chances_of_short_lists_count_examples() -> None:
-    table, truth, _ = world(0)
-    weights = np.ones(len(table), dtype=np.int64)
-    made = Composition(table, truth, weights, ("a", "b", "c"), Learner(Objective("f1")), Pruning(), Fraction(2))
-    made.opinion = truth.astype(float)
-    present, rows = int(truth[:, 0].sum()), np.ones(len(table), dtype=bool)
-    assert made.literal(0, rows, 0).chance == round((2 * present + 1) / (2 * 9 + 2), 4)
-    searched = expected(2 * present, 2 * (9 - present), 1, 2 * present)
-    assert made.literal(0, rows, 1).chance == round(searched, 4)
 
 
 @pytest.mark.parametrize("way", WAYS)

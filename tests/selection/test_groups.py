@@ -18,16 +18,15 @@ from polyrule.conditions import (
     NumericCondition,
     SetCondition,
     flatten,
-    n_conditions,
 )
 from polyrule.conditions.evaluate import evaluate
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
-from polyrule.learning import body_pool
-from polyrule.learning.body_pool import Alternatives, Costs, Pool, bits_of, counted_as, joined
-from polyrule.learning.composing import Composition
-from polyrule.learning.selection import Pruning
+from polyrule.selection import groups
+from polyrule.selection.groups import GroupGrowth, description_length
+from polyrule.selection.objective import Costs, condition_cost_units
+from polyrule.selection.pool import BodySet
 from polyrule.verification import certify, verify
 
 WORDS = ("jam", "congestion", "queue", "gridlock", "goal", "match", "team", "roadworks", "the", "and")
@@ -99,36 +98,39 @@ def test_groups_are_those_of_the_definition(seed, most, limited):
     steps = 2.0 ** random.integers(0, 4, features)  # columns with 2 to 9 values
     table = Table.from_array(np.floor(random.random((examples, features)) * 1.4 * steps) / steps)
     conditions = [NumericCondition(feature, ">", 0.9) for feature in range(features)]
-    pool = Pool(table)
+    pool = BodySet(table)
     pool.add([(conditions[i],) for i in range(features)])
     pool.add([(conditions[i], conditions[j]) for i, j in random.integers(features, size=(4, 2)) if i != j])
     gains = random.integers(-60, 90, (examples, labels)).astype(float)
     allowed = random.random((len(pool), labels)) < 0.8 if limited else None
     costs = Costs(90, 30, 15)
-    grower = Alternatives(table, pool.bodies, pool.covers(), gains, 90.0, costs, most, allowed)
+    grower = GroupGrowth(table, pool.bodies, pool.covers(), gains, 90.0, costs, most, allowed)
     rows = [np.logical_and.reduce([np.ones(examples, bool), *(evaluate(c, table) for c in b)]) for b in pool.bodies]
-    bits = [bits_of(body[0], table) if body else 0 for body in pool.bodies]
+    bits = [description_length(body[0], table) if body else 0 for body in pool.bodies]
     fits = np.ones((len(pool), labels), bool) if allowed is None else allowed
     singles = np.array([number for number, body in enumerate(pool.bodies) if len(body) == 1])
     expected = []
-    for start in grower._starts(singles):
+    for start in grower._seeds(singles):
         rest, first = [int(singles[place]) for place in start.rest], int(singles[start.first])
         judged = rest, first, start.label, most, fits
         for group in slow_groups(pool.bodies, bits, rows, gains, 90.0, costs.condition, *judged):
             beside = tuple(pool.bodies[place][0] for place in rest)
             expected.append((*beside, GroupCondition(tuple(pool.bodies[place][0] for place in group))))
-    assert sorted(map(repr, grower.grown())) == sorted(map(repr, expected))
+    assert sorted(map(repr, grower.bodies_with_groups())) == sorted(map(repr, expected))
 
 
 def test_groups_start_from_the_best_conditions_of_each_label():
     table = Table.from_array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     conditions = [NumericCondition(feature, ">", 0.5) for feature in range(3)]
-    pool = Pool(table)
+    pool = BodySet(table)
     pool.add([(condition,) for condition in conditions])
     gains = np.array([[40.0], [40.0], [30.0], [-5.0]])
-    grower = Alternatives(table, pool.bodies, pool.covers(), gains, 1.0, Costs(3, 2, 1), 8)
-    assert [(start.rest, start.first) for start in grower._starts(np.array([1, 2, 3]))] == [((), 0), ((), 1)]
-    assert [body[0].members for body in grower.grown()] == [tuple(conditions[:2]), (conditions[1], conditions[0])]
+    grower = GroupGrowth(table, pool.bodies, pool.covers(), gains, 1.0, Costs(3, 2, 1), 8)
+    assert [(start.rest, start.first) for start in grower._seeds(np.array([1, 2, 3]))] == [((), 0), ((), 1)]
+    assert [body[0].members for body in grower.bodies_with_groups()] == [
+        tuple(conditions[:2]),
+        (conditions[1], conditions[0]),
+    ]
 
 
 def test_a_threshold_is_doubted_more_than_a_word():
@@ -137,16 +139,16 @@ def test_a_threshold_is_doubted_more_than_a_word():
         np.column_stack([random.integers(2, size=3000), random.integers(4, size=3000), random.random(3000)]),
         [Feature("word"), Feature("count"), Feature("number")],
     )
-    assert [bits_of(NumericCondition(feature, ">", 0.5), table) for feature in range(3)] == [1, 2, 6]
+    assert [description_length(NumericCondition(feature, ">", 0.5), table) for feature in range(3)] == [1, 2, 6]
     hue = Table.from_array([[0.0], [1.0]], [Feature("hue", "nominal", tuple("abcde"))])
     conditions = NominalCondition(0, 1), SetCondition(0, (1, 2)), MissingCondition(0, True)
-    assert [bits_of(condition, hue) for condition in conditions] == [3, 5, 1]
+    assert [description_length(condition, hue) for condition in conditions] == [3, 5, 1]
 
 
 def test_work_in_blocks_changes_nothing(monkeypatch):
     X, Y = texts()
     whole = fitted(X, Y).rules_.rules
-    monkeypatch.setattr(body_pool, "_BLOCK_CELLS", 500)
+    monkeypatch.setattr(groups, "_BLOCK_CELLS", 500)
     assert fitted(X, Y).rules_.rules == whole
 
 
@@ -155,7 +157,7 @@ def test_covers_of_groups_are_those_of_their_meaning():
     table = Table.from_array(random.random((130, 4)))
     members = tuple(NumericCondition(feature, ">", 0.8) for feature in range(3))
     bodies = [(GroupCondition(members),), (NumericCondition(3, "<=", 0.5), GroupCondition(members, 2))]
-    pool = Pool(table)
+    pool = BodySet(table)
     pool.add(bodies, parts=False)
     for number, body in enumerate(bodies, start=1):
         expected = np.logical_and.reduce([evaluate(condition, table) for condition in body])
@@ -167,82 +169,14 @@ def test_covers_of_groups_are_those_of_their_meaning():
 def test_sets_are_priced_by_how_many_there_are_to_choose_from():
     hue = Feature("hue", "nominal", tuple("abcdefgh"))
     group = GroupCondition((MissingCondition(0, True), SetCondition(0, (1, 2))))
-    assert counted_as((NominalCondition(0, 1),), [hue]) == 1
-    assert counted_as((SetCondition(0, (1, 2, 3, 4)),), [hue]) == 3
-    assert counted_as((NominalCondition(0, 1), group), [hue]) == 4
+    assert condition_cost_units((NominalCondition(0, 1),), [hue]) == 1
+    assert condition_cost_units((SetCondition(0, (1, 2, 3, 4)),), [hue]) == 3
+    assert condition_cost_units((NominalCondition(0, 1), group), [hue]) == 4
 
 
 # ---- the normal form -------------------------------------------------------------------------------------------------
 
 a, b, c, d, e = (MissingCondition(feature, True) for feature in range(5))
-
-
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        ([((a,), (0,)), ((b,), (0,))], [((GroupCondition((a, b)),), (0,))]),
-        ([((a,), (0,)), ((b,), (1,))], [((a,), (0,)), ((b,), (1,))]),
-        ([((GroupCondition((a, b)),), (0,)), ((c,), (0,))], [((GroupCondition((a, b, c)),), (0,))]),
-        ([((a, b), (0,)), ((c, a), (0,))], [((a, GroupCondition((b, c))), (0,))]),
-        ([((a, b), (0,)), ((c, d), (0,))], [((a, b), (0,)), ((c, d), (0,))]),
-        ([((GroupCondition((a, b)), c), (0,)), ((GroupCondition((a, b)), d), (0,))], None),
-        ([((GroupCondition((a, b, c), 2),), (0,)), ((d,), (0,))], None),
-        ([((), (0,)), ((d,), (0,))], None),
-        ([((a, b), (0,)), ((a, c), (0,)), ((d, b), (0,)), ((d, c), (0,))], None),
-        (
-            [((NumericCondition(0, ">", 3.0),), (0,)), ((NumericCondition(0, ">", 2.0),), (0,))],
-            [((NumericCondition(0, ">", 2.0),), (0,))],
-        ),
-    ],
-)
-def test_rules_that_differ_in_one_condition_become_one(rules, expected):
-    found = joined(rules, 8)
-    if expected is not None:
-        assert found == expected
-    table = Table.from_array(np.where(np.random.default_rng(0).random((60, 5)) < 0.4, np.nan, 1.0) * 2.5)
-    for label in (0, 1):
-        said = [
-            np.logical_or.reduce(
-                [
-                    np.logical_and.reduce([np.ones(60, bool), *(evaluate(condition, table) for condition in body)])
-                    for body, labels in some
-                    if label in labels
-                ]
-                or [np.zeros(60, bool)]
-            )
-            for some in (rules, found)
-        ]
-        np.testing.assert_array_equal(*said)
-
-
-def test_groups_hold_no_more_members_than_allowed():
-    assert [n_conditions(body) for body, _ in joined([((x,), (0,)) for x in (a, b, c, d, e)], 2)] == [2, 2, 1]
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True),
-            st.sampled_from([(0,), (1,), (0, 1)]),
-        ),
-        max_size=8,
-    )
-)
-def test_single_conditions_of_one_head_are_never_left_apart(drawn):
-    rules = [(tuple((a, b, c, d, e)[place] for place in body), head) for body, head in drawn]
-    found = joined(list(dict.fromkeys(rules)), 8)
-    heads = [head for body, head in found if len(body) == 1]
-    assert len(heads) == len(set(heads))
-    assert joined(found, 8) == found
-
-
-def test_lists_are_in_normal_form():
-    X, Y = texts(seed=4)
-    for options in ({}, {"teacher": None}, {"simplicity": 0.3}, {"optimize": "f2"}, {"optimize": "hamming"}):
-        rules = fitted(X, Y, **options).rules_
-        alone = [tuple(x.label for x in rule.head) for rule in rules if len(rule.body) == 1]
-        assert len(alone) == len(set(alone)), options
 
 
 # ---- what holds for lists holds for lists with groups ----------------------------------------------------------------
@@ -354,30 +288,6 @@ def test_the_lists_of_the_paper_have_no_groups():
     X, Y = texts()
     model = RuleListClassifier.paper().fit(X, Y)
     assert not groups_of(model)
-
-
-def test_rules_of_words_cost_less_where_they_may_hold_alternatives():
-    costs = [
-        Pruning(max_members=members).costs(1e6, 1.0, text=text).rule for members in (0, 8) for text in (False, True)
-    ]
-    assert costs == [1350, 1350, 1350, 1050]
-    random = np.random.default_rng(0)
-    words, numbers = random.random((1500, 60)) < 0.15, random.random((1500, 60))
-    truth, weights = (random.random((1500, 2)) < 0.3).astype(np.uint8), np.ones(1500, dtype=np.int64)
-    for columns, expected in ((words, True), (numbers, False), (words[:, :20], False)):
-        made = Composition(Table.from_array(columns.astype(float)), truth, weights, ("a", "b"), None, Pruning())
-        assert made._is_text is expected
-
-
-@pytest.mark.parametrize("text", [True, False])
-def test_every_word_may_be_a_member_in_text(monkeypatch, text):
-    seen = []
-    monkeypatch.setattr(Alternatives, "grown", lambda self: seen.extend(self.bodies) or iter(()))
-    random = np.random.default_rng(1)
-    words = (random.random((300, 60)) < (0.1 if text else 0.4)).astype(float)
-    truth = words[:, :1].astype(np.uint8)
-    RuleListClassifier(teacher=None).fit(words, truth)
-    assert ({body[0].feature for body in seen if len(body) == 1} == set(range(60))) is text
 
 
 def test_max_alternatives_limits_groups():

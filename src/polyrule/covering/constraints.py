@@ -24,11 +24,11 @@ from polyrule.conditions import (
     thresholds,
     ungrouped_conditions,
 )
+from polyrule.covering.learner import CoveringLoop, Learner, Reason, Training
+from polyrule.covering.progress import Callback
 from polyrule.data.labels import dense_labels
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
-from polyrule.learning.messages import Callback
-from polyrule.learning.separate import Learner, Learning, Reason, Training
 from polyrule.model.predict import predict
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
@@ -42,7 +42,7 @@ _DIRECTIONS = {"up": ">", 1: ">", "down": "<=", -1: "<="}
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Which feature may be tested for which label, and in which direction.
+    """Features that may be tested for each label, and their directions.
 
     Parameters
     ----------
@@ -63,16 +63,16 @@ class Constraints:
         forbid: Sequence[str] | None,
         monotone: Mapping[str, Any] | None,
     ) -> Constraints:
-        """Read what the user gave by names."""
-        for option, given in (("features", features), ("monotone", monotone)):
-            if given and not isinstance(given, Mapping):
-                raise OptionError(parameter=option, value=given, allowed="a dict with names as keys")
+        """Return constraints that are stated by names."""
+        for option, examples in (("features", features), ("monotone", monotone)):
+            if examples and not isinstance(examples, Mapping):
+                raise OptionError(parameter=option, value=examples, allowed="a dict with names as keys")
         names = table.feature_names
         allowed = np.ones((len(names), len(labels)), dtype=bool)
-        for label, some in (features or {}).items():
+        for label, group_labels in (features or {}).items():
             column = _position(labels, label, "features", "label")
             allowed[:, column] = False
-            usable = [_position(names, name, "features", "feature") for name in listed_names(some, "features")]
+            usable = [_position(names, name, "features", "feature") for name in listed_names(group_labels, "features")]
             allowed[usable, column] = True
         allowed[[_position(names, name, "forbid", "feature") for name in listed_names(forbid or (), "forbid")]] = False
         directions = {}
@@ -87,18 +87,18 @@ class Constraints:
 
     @property
     def none(self) -> bool:
-        """Whether everything is allowed."""
+        """True if everything is allowed."""
         return bool(self.allowed.all()) and not self.directions
 
     def groups(self) -> list[tuple[Bools, list[int]]]:
         """Return labels that may use the same features, and these features."""
-        found: dict[bytes, tuple[Bools, list[int]]] = {}
+        groups: dict[bytes, tuple[Bools, list[int]]] = {}
         for label in range(self.allowed.shape[1]):
             column = self.allowed[:, label]
-            found.setdefault(column.tobytes(), (column, []))[1].append(label)
-        return list(found.values())
+            groups.setdefault(column.tobytes(), (column, []))[1].append(label)
+        return list(groups.values())
 
-    def kept(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    def allowed_part(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body without the conditions that point in the wrong direction."""
         wrong = [limit for limit in thresholds(ungrouped_conditions(body)) if not self._points_well(limit)]
         return tuple(condition for condition in body if condition not in wrong)
@@ -107,7 +107,7 @@ class Constraints:
         return self.directions.get(condition.feature, condition.op) == condition.op
 
     def heads(self, bodies: Sequence[tuple[Condition, ...]]) -> Bools:
-        """Which label may stand over which body, shape (bodies, labels)."""
+        """Return the labels that may be in the head for each body, shape (bodies, labels)."""
         fits = np.ones((len(bodies), self.allowed.shape[1]), dtype=bool)
         for number, body in enumerate(bodies):
             for condition in feature_conditions(body):
@@ -116,7 +116,7 @@ class Constraints:
 
 
 def listed_names(names: Any, what: str) -> list[str]:
-    """Return the names that were given, which are not one text."""
+    """Return names as a list, unless they are one text."""
     if isinstance(names, str):
         raise OptionError(f"{parameter_name(what)} must hold lists of names, not one text: {names!r}")
     if not isinstance(names, Iterable):
@@ -135,7 +135,7 @@ MOST_STEPS = 1000  # thresholds of a feature that counts in one direction
 
 def grow_restricted(
     learner: Learner,
-    given: Training,
+    examples: Training,
     heads: str,
     limits: Constraints,
     start: RuleList | None = None,
@@ -152,23 +152,25 @@ def grow_restricted(
     if start is not None and start.full != full:
         problem = f"either its rules or the new ones set all labels ({parameter_name('scope')}), but not both"
         raise OptionError(problem, parameter="start")
-    assert isinstance(given.table, Table)
-    table, truth, names = given.table, dense_labels(given.truth), given.label_names
-    learning = Learning(learner.separating, given.scale, callback, len(names))
-    left: dict[int, tuple[float, float]] = {}
+    assert isinstance(examples.table, Table)
+    table, truth, names = examples.table, dense_labels(examples.truth), examples.label_names
+    learning = CoveringLoop(learner.separating, examples.scale, callback, len(names))
+    unset_weights: dict[int, tuple[float, float]] = {}
     for features, labels in groups:
         steps = Steps(table.emptied(features), limits)
-        some = np.ascontiguousarray(truth[:, labels])
-        part = replace(given, table=steps.table, truth=some, label_names=tuple(names[label] for label in labels))
+        group_labels = np.ascontiguousarray(truth[:, labels])
+        part = replace(
+            examples, table=steps.table, truth=group_labels, label_names=tuple(names[label] for label in labels)
+        )
         begin = None if start is None else partial(_commit, start=start, table=table, labels=labels)
-        before = len(learning.rules)
-        unset = learner.grow(learning, part, heads, begin)
-        learning.rules[before:] = [_moved(rule, labels, steps.body) for rule in learning.rules[before:]]
-        left |= dict(zip(labels, unset, strict=True))
-    kept = () if start is None else start.rules
-    model = learner.model_of(learning, given, [left[label] for label in range(len(names))], kept)
-    if kept or len(groups) > 1:
-        model.info["grown"] = {"kept": len(kept), "groups": len(groups)}
+        n_before = len(learning.rules)
+        unset_of_group = learner.grow(learning, part, heads, begin)
+        learning.rules[n_before:] = [_moved(rule, labels, steps.body) for rule in learning.rules[n_before:]]
+        unset_weights |= dict(zip(labels, unset_of_group, strict=True))
+    start_rules = () if start is None else start.rules
+    model = learner.model_of(learning, examples, [unset_weights[label] for label in range(len(names))], start_rules)
+    if start_rules or len(groups) > 1:
+        model.info["grown"] = {"kept": len(start_rules), "groups": len(groups)}
     return model, learning.reason
 
 
@@ -188,26 +190,29 @@ class Steps:
     """
 
     def __init__(self, table: Table, limits: Constraints) -> None:
-        self._own = len(table.features)
-        self._made: list[NumericCondition] = []
+        self._n_features = len(table.features)
+        self._conditions: list[NumericCondition] = []
         columns: list[Floats] = []
         for feature, op in sorted(limits.directions.items()):
             column = table.column(feature)
             for threshold in _thresholds(column):
                 inside = column > threshold if op == ">" else column <= threshold
                 columns.append(np.where(inside, 0.0, np.nan))
-                self._made.append(NumericCondition(feature, ">" if op == ">" else "<=", threshold))
-        kept = np.ones(self._own, dtype=bool)
-        kept[list(limits.directions)] = False
-        self.table = table.emptied(kept) if self._made else table
-        if not self._made:
+                self._conditions.append(NumericCondition(feature, ">" if op == ">" else "<=", threshold))
+        free = np.ones(self._n_features, dtype=bool)
+        free[list(limits.directions)] = False
+        self.table = table.emptied(free) if self._conditions else table
+        if not self._conditions:
             return
         extra = tuple(Feature(f"step {number}", "nominal", ("yes",)) for number in range(len(columns)))
         self.table = self.table.with_columns(columns, extra)
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features themselves."""
-        return map_conditions(body, lambda one: one if one.feature < self._own else self._made[one.feature - self._own])
+        return map_conditions(
+            body,
+            lambda one: one if one.feature < self._n_features else self._conditions[one.feature - self._n_features],
+        )
 
 
 def _thresholds(column: Floats) -> list[float]:
@@ -220,7 +225,7 @@ def _thresholds(column: Floats) -> list[float]:
 
 
 def _commit(engine: Engine, start: RuleList, table: Table, labels: list[int]) -> None:
-    """Bring an engine into the state in which kept rules leave the examples."""
+    """Commit the rules of `start` to an engine."""
     setter = predict(start, table).setter
     place = {label: number for number, label in enumerate(labels)}
     for number, rule in enumerate(start.rules):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from polyrule import RuleListClassifier, load
+from polyrule.covering.learner import CoveringLoop, SeparateOptions
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
-from polyrule.learning.separate import Learning, SeparateOptions
 from polyrule.measures import Objective
 from polyrule.model.printing import format_counts
 from polyrule.model.rule import Literal, Rule
@@ -108,7 +108,7 @@ def test_a_time_limit_within_a_rule_keeps_it_as_unfinished(kind, data) -> None:
     """Whatever an engine has come to is committed, counted and marked."""
     engine = kind(data.X, np.asarray(data.Y), np.ones(60, dtype=np.int64), Objective("f0.5"), GrowOptions())
     first, second = engine.grow(), None
-    learning = Learning(SeparateOptions())
+    learning = CoveringLoop(SeparateOptions())
     assert first is not None
 
     def grow():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from polyrule.binning.thresholds import short_between
 from polyrule.data.table import Feature, Table
-from polyrule.learning.readable import shorten
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
+from polyrule.selection.model import shorten
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polyrule import SeCoClassifier, config_context
-from polyrule.learning.messages import Progress, describe, telling, within_rules
+from polyrule.covering.progress import Progress, describe, telling, within_rules
 from polyrule.search import growth
 from polyrule.search import native as compiled
 from polyrule.search import protocol as engine

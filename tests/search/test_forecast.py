@@ -10,8 +10,8 @@ import pytest
 from polyrule import RuleListClassifier, SeCoClassifier, config_context
 from polyrule.data import Table
 from polyrule.errors import MeasureWarning, SlowSearchWarning
-from polyrule.learning.messages import forecast
 from polyrule.measures import Objective
+from polyrule.search.forecast import forecast
 
 
 def data(examples=40, labels=3, seed=0):
@@ -61,7 +61,7 @@ def test_a_bare_function_is_a_measure():
 
 
 def test_a_slow_search_is_announced(monkeypatch):
-    monkeypatch.setattr("polyrule.learning.messages.PATIENCE", 0.0)
+    monkeypatch.setattr("polyrule.search.forecast.PATIENCE", 0.0)
     X, Y = data(12, 3)
     learner = SeCoClassifier("laplace", averaging="example", max_rules=1, max_conditions=1)
     words = "each condition of a rule means trying up to 88 bodies"

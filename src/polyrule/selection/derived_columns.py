@@ -1,6 +1,4 @@
-"""Conditions that people can say: sets of categories, missing values, short thresholds.
-
-Derived columns let an engine find more kinds of conditions than it knows.
+"""Derived columns, by which an engine finds sets of categories and missing values.
 
 For every label, the categories of a nominal feature are put in the order of how often the label is present among them.
 Among all sets of categories, the one with the best F-measure, precision or other ratio of counts lies at the end of
@@ -20,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.binning.thresholds import short_between
 from polyrule.conditions import (
     Condition,
     FeatureCondition,
@@ -28,11 +25,9 @@ from polyrule.conditions import (
     NumericCondition,
     map_thresholds,
     one_of,
-    thresholds,
 )
 from polyrule.conditions.simplify import drop_implied_limits, simplify_body
 from polyrule.data.table import Feature, Table
-from polyrule.model.rule_list import RuleList
 from polyrule.search.candidates import midpoint
 from polyrule.store.packed_table import PackedTable
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
@@ -51,14 +46,14 @@ class Derived:
     ranks: tuple[int, ...] | None
     values: Floats
 
-    def condition(self, found: NumericCondition) -> FeatureCondition:
+    def condition(self, limit: NumericCondition) -> FeatureCondition:
         """Return what a condition on the column says of the feature."""
         if self.ranks is None:
-            return MissingCondition(self.owner, found.op == ">")
+            return MissingCondition(self.owner, limit.op == ">")
         values = [
             code
             for code, rank in enumerate(self.ranks)
-            if rank >= 0 and (rank > found.threshold if found.op == ">" else rank <= found.threshold)
+            if rank >= 0 and (rank > limit.threshold if limit.op == ">" else rank <= limit.threshold)
         ]
         return one_of(self.owner, values)
 
@@ -92,9 +87,9 @@ class DerivedTable:
     def __init__(
         self, table: Table, truth: Bytes, weights: Ints, example: float = 1, counted: Ints | None = None
     ) -> None:
-        self._own = len(table.features)
-        counted, least = weights if counted is None else counted, example * LEAST_EXAMPLES
-        self._derived = [*_orders(table, truth, weights, counted, least), *_missing(table)]
+        self._n_features = len(table.features)
+        counted, min_weight = weights if counted is None else counted, example * LEAST_EXAMPLES
+        self._derived = [*_orders(table, truth, weights, counted, min_weight), *_missing(table)]
         names = [Feature(f"derived {number}") for number in range(len(self._derived))]
         self.table = table.with_columns([one.values for one in self._derived], names)
 
@@ -108,9 +103,9 @@ class DerivedTable:
         return drop_implied_limits(simplify_body(map_thresholds(body, self._translated)), self.table.features)
 
     def _translated(self, condition: NumericCondition) -> FeatureCondition:
-        if condition.feature < self._own:
+        if condition.feature < self._n_features:
             return _between_bins(condition, self.table) if isinstance(self.table, PackedTable) else condition
-        return self._derived[condition.feature - self._own].condition(condition)
+        return self._derived[condition.feature - self._n_features].condition(condition)
 
 
 def _between_bins(condition: NumericCondition, table: PackedTable) -> NumericCondition:
@@ -122,37 +117,37 @@ def _between_bins(condition: NumericCondition, table: PackedTable) -> NumericCon
     return replace(condition, threshold=midpoint(float(highs[place - 1]), float(lows[place])))
 
 
-def _orders(table: Table, truth: Bytes, weights: Ints, counted: Ints, least: float) -> list[Derived]:
+def _orders(table: Table, truth: Bytes, weights: Ints, counted: Ints, min_weight: float) -> list[Derived]:
     """Ranks of categories that at least so many examples have, per feature and label; equal orders are kept once."""
     present = [np.flatnonzero(truth[:, label] == 1) for label in range(truth.shape[1])]
     frequent = sorted(range(truth.shape[1]), key=lambda label: (-int(counted[present[label]].sum()), label))
-    found: list[Derived] = []
+    orders: list[Derived] = []
     for owner, feature in enumerate(table.features):
         count = len(feature.categories)
         if not feature.is_nominal or not 2 < count <= MOST_CATEGORIES:
             continue
         column = table.column(owner)
-        known = ~np.isnan(column)
-        codes = np.where(known, column, 0).astype(np.int64)
-        total = np.bincount(codes[known], weights[known], count)
-        total[np.bincount(codes[known], counted[known], count) < least] = 0
+        has_value = ~np.isnan(column)
+        codes = np.where(has_value, column, 0).astype(np.int64)
+        total = np.bincount(codes[has_value], weights[has_value], count)
+        total[np.bincount(codes[has_value], counted[has_value], count) < min_weight] = 0
         if np.count_nonzero(total) < 2:
             continue
         seen: set[tuple[int, ...]] = set()
         for label in frequent:
-            rows = present[label][known[present[label]]]
+            rows = present[label][has_value[present[label]]]
             ranks = _ranks(np.bincount(codes[rows], weights[rows], count), total)
             if ranks not in seen and len(seen) < _MOST_ORDERS:
                 seen.add(ranks)
                 values = np.array([np.nan if rank < 0 else rank for rank in ranks])[codes]
-                found.append(Derived(owner, ranks, np.where(known, values, np.nan)))
-    return found
+                orders.append(Derived(owner, ranks, np.where(has_value, values, np.nan)))
+    return orders
 
 
-def _ranks(right: Any, total: Any) -> tuple[int, ...]:
+def _ranks(present_weights: Any, total: Any) -> tuple[int, ...]:
     """Places of the categories by the share of their examples that have a label; -1 for those that get none."""
     seen = [code for code in range(len(total)) if total[code]]
-    order = sorted(seen, key=lambda code: (Fraction(int(right[code]), int(total[code])), -code))
+    order = sorted(seen, key=lambda code: (Fraction(int(present_weights[code]), int(total[code])), -code))
     order = order[-min(LARGEST_SET, max(2, len(total) // 2)) - 1 :]  # one more, from which a threshold divides the set
     ranks = [-1] * len(total)
     for place, code in enumerate(order):
@@ -162,57 +157,9 @@ def _ranks(right: Any, total: Any) -> tuple[int, ...]:
 
 def _missing(table: Table) -> list[Derived]:
     """Whether a value is missing, for every feature where it sometimes is; equal columns are kept once."""
-    found: dict[bytes, Derived] = {}
+    columns: dict[bytes, Derived] = {}
     for owner in table.gaps().tolist():
         missing = np.isnan(table.column(owner))
         if not missing.all():
-            found.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
-    return list(found.values())
-
-
-def shorten(rule_list: RuleList, table: Table, after: int = 0) -> RuleList:
-    """Return the list with thresholds that divide all examples of `table` alike and take fewest digits.
-
-    The first rules, as many as `after` says, stay as they are.
-    """
-    shorter = Shortener(table)
-    rules = [replace(rule, body=tuple(map(shorter.condition, rule.body))) for rule in rule_list.rules[after:]]
-    return replace(rule_list, rules=(*rule_list.rules[:after], *rules))
-
-
-class Shortener:
-    """Writes thresholds for one table; every column is sorted once."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._spans: dict[int, tuple[Floats, Floats]] = {}
-        self._whole: dict[int, bool] = {}
-        self._known: dict[tuple[int, float], float] = {}
-
-    def condition(self, condition: Condition) -> Condition:
-        """Return the condition, or the members of a group, with the shortest thresholds; others stay as they are."""
-        limits = list(thresholds((condition,)))
-        if len({self._shorter(limit) for limit in limits}) < len(limits):
-            return condition  # two members of a group would be equal
-        return map_thresholds((condition,), self._shorter)[0]
-
-    def _shorter(self, condition: NumericCondition) -> NumericCondition:
-        key = condition.feature, condition.threshold
-        if key not in self._known:
-            self._known[key] = self._threshold(*key)
-        return replace(condition, threshold=self._known[key])
-
-    def _threshold(self, feature: int, threshold: float) -> float:
-        if self._table.features[feature].is_stepped:
-            return float(np.floor(threshold)) + 0.5  # halfway between two categories or days, as rules read them
-        if feature not in self._spans:
-            lows, highs, _ = self._table.spans(feature)
-            self._spans[feature] = lows, highs
-            self._whole[feature] = bool(np.all(lows == np.floor(lows)) and np.all(highs == np.floor(highs)))
-        lows, highs = self._spans[feature]
-        place = int(np.searchsorted(highs, threshold, side="right"))
-        if not 0 < place < len(highs):
-            return threshold
-        found = short_between(float(highs[place - 1]), float(lows[place]))
-        # Of whole numbers people say "more than 60", not "more than 60.5".
-        return float(np.floor(found)) if self._whole[feature] else found
+            columns.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
+    return list(columns.values())

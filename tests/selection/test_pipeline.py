@@ -10,9 +10,9 @@ import pytest
 from polyrule import RuleListClassifier, datasets
 from polyrule.errors import OptionError
 from polyrule.evaluation.scores import score
-from polyrule.learning.body_pool import Covers
-from polyrule.learning.composing import _PATIENCE, _patient, _shortest
-from polyrule.learning.expecting import best_cut, teach
+from polyrule.selection.covers import Covers
+from polyrule.selection.grow import _MAX_SMALL_RULES, until_small
+from polyrule.selection.pool import shortest_of_equal
 from polyrule.verification import certify, verify
 
 
@@ -97,8 +97,10 @@ def test_weights_stand_for_copies():
     random = np.random.default_rng(0)
     X, weights = random.normal(size=(40, 3)), random.integers(1, 4, 40)
     Y = np.stack([X[:, 0] > 0, X[:, 1] + random.normal(size=40) > 0], axis=1).astype(int)
-    weighted = RuleListClassifier(teacher=None).fit(X, Y, sample_weight=weights)
-    copied = RuleListClassifier(teacher=None).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
+    weighted = RuleListClassifier(teacher=None, min_coverage=0).fit(X, Y, sample_weight=weights)
+    copied = RuleListClassifier(teacher=None, min_coverage=0).fit(
+        np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0)
+    )
     assert weighted.rules_.rules == copied.rules_.rules
 
 
@@ -136,20 +138,6 @@ def test_options_that_make_no_sense(songs, options, message):
         RuleListClassifier(**options).fit(songs)
 
 
-def test_the_teacher_does_not_see_the_example_it_is_asked_about():
-    """On labels of pure chance it must be no better than chance."""
-    random = np.random.default_rng(1)
-    from polyrule.data.table import Table
-
-    truth = (random.random((300, 2)) < 0.5).astype(np.uint8)
-    weights = np.ones(300, dtype=np.int64)
-    taught = teach(Table.from_array(random.normal(size=(300, 5))), truth, weights, np.arange(300), text=False)
-    assert taught is not None
-    opinion = taught.opinion[:300]
-    assert np.corrcoef(opinion[:, 0], truth[:, 0])[0, 1] < 0.1
-    assert best_cut(opinion, truth, weights)[1] < 0.75
-
-
 @pytest.mark.parametrize("weight", [1, 0.5])
 def test_no_rule_covers_less_than_was_asked_for(weight):
     words = (np.random.default_rng(0).random((400, 60)) < 0.06).astype(float)  # texts: bodies are single words, too
@@ -174,21 +162,21 @@ def test_mixed_examples_do_not_help_a_rule_to_its_coverage():
 def test_of_bodies_that_cover_the_same_the_first_of_the_shortest_is_kept():
     sizes = np.array([2, 1, 1, 1, 1])
     covers = Covers.pack(np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 0]], dtype=bool))
-    assert _shortest(sizes, covers, None).tolist() == [1, 3]
+    assert shortest_of_equal(sizes, covers, np.ones((5, 1), dtype=bool)).tolist() == [1, 3]
     allowed = np.array([[1], [1], [1], [1], [0]], dtype=bool)  # what may stand over them differs
-    assert _shortest(sizes, covers, allowed).tolist() == [1, 3, 4]
+    assert shortest_of_equal(sizes, covers, allowed).tolist() == [1, 3, 4]
 
 
 def test_patience_ends_after_many_small_rules_in_a_row_and_begins_anew_after_a_large_one():
     def told(sizes):
         """How many rules are taken from an engine that finds rules of these sizes."""
         found = iter([SimpleNamespace(tp=size) for size in sizes])
-        grow = _patient(SimpleNamespace(grow=lambda: next(found, None)), least=3)
+        grow = until_small(SimpleNamespace(grow=lambda: next(found, None)), min_weight=3)
         return next(count for count in range(len(sizes) + 1) if grow() is None)
 
-    small, large = [1] * _PATIENCE, [5]
-    assert told([*small, 1, 5, 5]) == _PATIENCE
-    assert told([*small, *large, *small, *large]) == 2 * (_PATIENCE + 1)
+    small, large = [1] * _MAX_SMALL_RULES, [5]
+    assert told([*small, 1, 5, 5]) == _MAX_SMALL_RULES
+    assert told([*small, *large, *small, *large]) == 2 * (_MAX_SMALL_RULES + 1)
     assert told([3] * 50) == 50  # just large enough
 
 

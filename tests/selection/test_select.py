@@ -12,9 +12,10 @@ from polyrule import RuleListClassifier
 from polyrule.conditions import NominalCondition, NumericCondition
 from polyrule.conditions.evaluate import evaluate
 from polyrule.data.table import Feature, Table, packed_bits
-from polyrule.learning import body_pool
-from polyrule.learning.body_pool import Costs, Covers, Pool, words_of
-from polyrule.learning.selection import Chosen, Selection, cell_gains, gain_line, levels_reached, targets_of
+from polyrule.selection.covers import Covers, plain_sums
+from polyrule.selection.objective import Costs, cell_gains, gain_coefficients, order_by_gain, reached_levels
+from polyrule.selection.pool import BodySet, presence_bodies
+from polyrule.selection.select import RuleSelection, SelectedRule
 from polyrule.utils.compute import native
 
 
@@ -32,7 +33,7 @@ def total(rules, covers, lengths, gains, costs) -> float:
     price = 0
     for body, labels in rules:
         said[np.ix_(covers[body], list(labels))] = True
-        price += costs.rule + costs.condition * lengths[body] + costs.literal * len(labels)
+        price += (costs.rule + costs.condition * lengths[body] if lengths[body] else 0) + costs.literal * len(labels)
     return gains[said].sum() - price
 
 
@@ -44,7 +45,7 @@ def chosen(selection):
 @settings(max_examples=40)
 def test_scores_are_what_they_would_be_from_scratch(seed, cost):
     covers, lengths, gains = world(seed)
-    selection = Selection(Covers.pack(covers), lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
+    selection = RuleSelection(Covers.pack(covers), lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
     random = np.random.default_rng(seed)
     for _ in range(6):
         if selection.rules and random.random() < 0.4:
@@ -52,7 +53,7 @@ def test_scores_are_what_they_would_be_from_scratch(seed, cost):
         else:
             labels = np.flatnonzero(random.random(3) < 0.5)
             if len(labels):
-                selection.add(Chosen(int(random.integers(6)), tuple(labels.tolist())))
+                selection.add(SelectedRule(int(random.integers(6)), tuple(labels.tolist())))
         free = np.where(selection.count == 0, gains, 0.0)
         np.testing.assert_array_equal(selection.scores, covers.astype(float) @ free)
 
@@ -61,31 +62,15 @@ def test_scores_are_what_they_would_be_from_scratch(seed, cost):
 @settings(max_examples=60)
 def test_labels_laid_anew_leave_all_sums_as_from_scratch(seed, cost):
     covers, lengths, gains = world(seed, bodies=8)
-    selection = Selection(Covers.pack(covers), lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
+    selection = RuleSelection(Covers.pack(covers), lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
     selection.grow(None)
-    selection.relearn(None)
+    selection.move_labels(None)
     count = np.zeros(gains.shape, dtype=int)
     for body, labels in chosen(selection):
         count[np.ix_(covers[body], list(labels))] += 1
     np.testing.assert_array_equal(selection.count, count)
     np.testing.assert_array_equal(selection.scores, covers.astype(float) @ np.where(count == 0, gains, 0.0))
-    np.testing.assert_array_equal(selection.worth, np.maximum(selection.scores - cost, 0.0).sum(axis=1))
-
-
-def test_targets_count_examples_not_rows():
-    random = np.random.default_rng(5)
-    truth, opinion = random.integers(0, 2, (6, 3)).astype(np.uint8), random.random((6, 3))
-    weights = random.integers(1, 4, 6)
-    repeated = np.repeat(np.arange(6), weights)
-    expected = targets_of(truth[repeated], opinion[repeated], np.ones(len(repeated)), text=False)
-    np.testing.assert_array_equal(targets_of(truth, opinion, weights.astype(float), text=False)[repeated], expected)
-    assert not np.array_equal(targets_of(truth, opinion, np.ones(6), text=False)[repeated], expected)
-
-
-def test_the_teacher_counts_for_more_where_features_are_numbers():
-    truth, opinion = np.ones((1000, 1), dtype=np.uint8), np.zeros((1000, 1))
-    words, numbers = (targets_of(truth, opinion, np.ones(1000), text=text)[0, 0] for text in (True, False))
-    assert (words, numbers) == (round(256 * (1 - 0.5 * 1000 / 1005)), round(256 * (1 - 0.6 * 1000 / 1005)))
+    np.testing.assert_array_equal(selection.head_gains, np.maximum(selection.scores - cost, 0.0).sum(axis=1))
 
 
 @given(st.integers(0, 10_000), st.sampled_from([Fraction(1), Fraction(4), Fraction(1, 4)]))
@@ -94,7 +79,7 @@ def test_levels_are_those_of_fractions(seed, squared):
     random = np.random.default_rng(seed)
     targets = random.integers(0, 257, (7, 3)) * random.integers(0, 2, 3)  # some labels nobody has
     said, weights = random.random((7, 3)) < random.random(3), random.integers(1, 4, 7)
-    value, levels = levels_reached(targets.astype(float), weights[:, None].astype(float), said, squared)
+    value, levels = reached_levels(targets.astype(float), weights, said, squared)
 
     def reached(labels):
         cells = [
@@ -113,7 +98,7 @@ def test_levels_are_those_of_fractions(seed, squared):
 
 
 def test_hamming_accuracy_knows_no_levels():
-    value, levels = levels_reached(np.ones((2, 3)), np.ones((2, 1)), np.ones((2, 3), dtype=bool), None)
+    value, levels = reached_levels(np.ones((2, 3)), np.ones(2), np.ones((2, 3), dtype=bool), None)
     assert value == 128
     assert levels.tolist() == [128] * 3
 
@@ -133,18 +118,18 @@ def test_words_are_what_some_examples_have_and_most_have_not():
     }
     features = [{"word": word, "hue": hue}.get(name, Feature(name)) for name in columns]
     table = Table.from_array(np.array(list(columns.values()), dtype=float).T, features)
-    assert list(words_of(table, least=2)) == [
+    assert list(presence_bodies(table, min_weight=2)) == [
         (NumericCondition(0, ">", 1.0),),
         (NumericCondition(5, ">", 0.5),),
         (NominalCondition(6, 1),),
     ]
-    assert (NumericCondition(1, ">", 0.5),) in list(words_of(table, least=1))
+    assert (NumericCondition(1, ">", 0.5),) in list(presence_bodies(table, min_weight=1))
 
 
 def test_a_column_that_is_never_known_is_no_word():
     values = np.tile(np.eye(60), (2, 1))
     values[:, 0] = np.nan
-    assert all(body[0].feature > 0 for body in words_of(Table.from_array(values), least=1))
+    assert all(body[0].feature > 0 for body in presence_bodies(Table.from_array(values), min_weight=1))
     assert RuleListClassifier(teacher=None).fit(values, values[:, 1:3] > 0).predict(values)[1, 0] == 1
 
 
@@ -153,10 +138,10 @@ def test_a_column_that_is_never_known_is_no_word():
 def test_every_rule_and_label_is_worth_its_price(seed):
     covers, lengths, gains = world(seed)
     costs = Costs(2, 1, 1)
-    selection = Selection(Covers.pack(covers), lengths, gains, costs, np.zeros(gains.shape, bool))
+    selection = RuleSelection(Covers.pack(covers), lengths, gains, costs, np.zeros(gains.shape, bool))
     selection.grow(None)
     selection.exchange()
-    selection.settle()
+    selection.prune()
     value = total(chosen(selection), covers, lengths, gains, costs)
     assert value >= 0
     for place, (body, _) in enumerate(chosen(selection)):
@@ -172,10 +157,10 @@ def test_close_to_the_best_list_of_all():
     heads = list(chain.from_iterable(combinations(range(2), k) for k in range(1, 3)))
     for seed in range(30):
         covers, lengths, gains = world(seed, bodies=4, examples=8, labels=2)
-        selection = Selection(Covers.pack(covers), lengths, gains, costs, np.zeros(gains.shape, bool))
-        while selection.exchange() | selection.relearn(None) | selection.grow(None):
+        selection = RuleSelection(Covers.pack(covers), lengths, gains, costs, np.zeros(gains.shape, bool))
+        while selection.exchange() | selection.move_labels(None) | selection.grow(None):
             pass
-        selection.settle()
+        selection.prune()
         reached += total(chosen(selection), covers, lengths, gains, costs)
         rules = [(body, head) for body in range(4) for head in heads]
         lists = chain.from_iterable(combinations(rules, k) for k in range(4))
@@ -189,12 +174,12 @@ def test_a_large_head_over_everything_does_not_stand_in_the_way():
     truth = random.random((60, 3)) < 0.5
     covers = np.vstack([np.ones(60, bool), truth.T])
     gains = np.where(truth, 5.0, -1.0)
-    selection = Selection(
+    selection = RuleSelection(
         Covers.pack(covers), np.array([0, 1, 1, 1]), gains, Costs(2, 1, 1), np.zeros(gains.shape, bool)
     )
     selection.grow(None)
     assert chosen(selection) == [(0, (0, 1, 2))]
-    selection.relearn(None)
+    selection.move_labels(None)
     assert sorted(chosen(selection)) == [(1, (0,)), (2, (1,)), (3, (2,))]
     np.testing.assert_array_equal(selection.scores, covers.astype(float) @ np.where(selection.count == 0, gains, 0.0))
 
@@ -202,28 +187,17 @@ def test_a_large_head_over_everything_does_not_stand_in_the_way():
 def test_limits_are_kept():
     covers, lengths, gains = world(1)
     free = np.zeros(gains.shape, bool)
-    narrow = Selection(Covers.pack(covers), lengths, gains, Costs(0, 0, 0), free, widest=1)
+    narrow = RuleSelection(Covers.pack(covers), lengths, gains, Costs(0, 0, 0), free, max_head_size=1)
     narrow.grow(2)
     assert len(narrow.rules) <= 2
     assert all(len(rule.labels) == 1 for rule in narrow.rules)
     allowed = np.zeros((6, 3), dtype=bool)
     allowed[:, 2] = True
-    only = Selection(Covers.pack(covers), lengths, np.abs(gains), Costs(0, 0, 0), free, allowed)
+    only = RuleSelection(Covers.pack(covers), lengths, np.abs(gains), Costs(0, 0, 0), free, allowed)
     only.grow(None)
     assert {label for rule in only.rules for label in rule.labels} == {2}
-    taken = Selection(Covers.pack(covers), lengths, np.abs(gains), Costs(0, 0, 0), np.ones(gains.shape, bool))
+    taken = RuleSelection(Covers.pack(covers), lengths, np.abs(gains), Costs(0, 0, 0), np.ones(gains.shape, bool))
     assert not taken.grow(None)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_first_rule_adds_most(seed):
-    covers, lengths, gains = world(seed)
-    selection = Selection(Covers.pack(covers), lengths, gains, Costs(1, 1, 1), np.zeros(gains.shape, bool))
-    selection.grow(None)
-    order = selection.ordered()
-    worth = [gains[np.ix_(covers[rule.body], list(rule.labels))].sum() for rule in order]
-    assert worth[0] == max(worth)
-    assert sorted(map(id, order)) == sorted(map(id, selection.rules))
 
 
 @settings(max_examples=60)
@@ -238,13 +212,13 @@ def test_sums_over_covers_are_those_of_the_definition(seed, examples, columns, t
     worth[random.random(worth.shape) < random.choice([0.0, 0.5, 1.0])] = random.choice([-largest, largest])
     expected = (slow & rows).astype(np.int64) @ worth.astype(np.int64)
     np.testing.assert_array_equal(covers.sums(rows, worth), expected)
-    np.testing.assert_array_equal(body_pool.plain_sums(covers, rows, worth), expected)
+    np.testing.assert_array_equal(plain_sums(covers, rows, worth), expected)
 
 
 def test_covers_are_those_of_the_conditions():
     random = np.random.default_rng(1)
     table = Table.from_array(random.random((143, 3)))
-    bodies = Pool(table)
+    bodies = BodySet(table)
     for _ in range(7):
         tests = [NumericCondition(int(j), "<=", float(random.random())) for j in random.permutation(3)[:2]]
         bodies.add([tuple(tests)])
@@ -276,7 +250,7 @@ def test_gains_are_a_line_so_bodies_are_summed_up_once(squared):
     targets, packed = random.integers(0, 257, (covers.shape[1], 3)).astype(float), Covers.pack(covers)
     rows = np.ones(covers.shape[1], dtype=bool)
     for level in (100, 153):
-        slope, offset = gain_line(squared, level)
+        slope, offset = gain_coefficients(squared, level)
         line = slope * packed.sums(rows, targets) - offset * packed.sums(rows, np.ones((len(rows), 1)))
         np.testing.assert_array_equal(line, packed.sums(rows, cell_gains(targets, squared, level)))
 
@@ -288,26 +262,36 @@ def test_no_rule_is_chosen_for_what_others_cover_anyway(cost):
     covers = np.array([[example in body for example in range(8)] for body in rows])
     gains = np.full((8, 1), 2.0)
     gains[:4] = 3.0
-    selection = Selection(Covers.pack(covers), np.ones(3, int), gains, Costs(cost, cost, 0), np.zeros((8, 1), bool))
-    assert selection.relearn(None)
+    selection = RuleSelection(Covers.pack(covers), np.ones(3, int), gains, Costs(cost, cost, 0), np.zeros((8, 1), bool))
+    assert selection.move_labels(None)
     assert sorted(chosen(selection)) == [(1, (0,)), (2, (0,))]
 
 
 def test_of_bodies_that_cover_the_same_the_first_is_chosen_and_stays():
     covers = np.array([[True, True, False]] * 3)
     gains = np.array([[2.0], [2.0], [-1.0]])
-    selection = Selection(Covers.pack(covers), np.ones(3, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
+    selection = RuleSelection(Covers.pack(covers), np.ones(3, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
     assert selection.grow(None)
     assert chosen(selection) == [(0, (0,))]
     assert not selection.exchange()
-    assert not selection.relearn(None)
+    assert not selection.move_labels(None)
     assert chosen(selection) == [(0, (0,))]
 
 
 def test_a_rule_is_not_exchanged_for_an_equal_one():
     covers = np.array([[True, True, False]] * 2)
     gains = np.array([[2.0], [2.0], [-1.0]])
-    selection = Selection(Covers.pack(covers), np.ones(2, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
-    selection.add(Chosen(1, (0,)))
+    selection = RuleSelection(Covers.pack(covers), np.ones(2, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
+    selection.add(SelectedRule(1, (0,)))
     assert not selection.exchange()
     assert chosen(selection) == [(1, (0,))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_rule_adds_most(seed):
+    covers, _, gains = world(seed)
+    heads = [(0,), (1, 2), (0, 2), (1,), (2,), (0, 1)]
+    order = order_by_gain(covers, heads, gains)
+    sums = [gains[np.ix_(covers[rule], heads[rule])].sum() for rule in order]
+    assert sums[0] == max(sums)
+    assert sorted(order) == list(range(6))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from polyrule import RuleListClassifier, SeCoClassifier
 from polyrule.conditions.evaluate import evaluate
 from polyrule.data import Feature, Table
-from polyrule.learning.readable import LARGEST_SET, LEAST_EXAMPLES, DerivedTable
 from polyrule.measures import get
 from polyrule.model import NominalCondition, NumericCondition, SetCondition
+from polyrule.selection.derived_columns import LARGEST_SET, LEAST_EXAMPLES, DerivedTable
 
 
 def world(seed: int, categories: int, rows: int) -> tuple[Table, np.ndarray, np.ndarray]:

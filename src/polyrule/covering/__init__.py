@@ -1,0 +1,1 @@
+"""Separate-and-conquer with any engine: the learner of the paper."""

@@ -1,1 +1,0 @@
-"""Separate-and-conquer on top of an engine; the paper's three learners."""

@@ -1,0 +1,1 @@
+"""The default rule list: grow bodies, select rules, prune them."""
