@@ -13,7 +13,7 @@ from polyrule.data.table import unpacked_bits
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.report.counts import first
 from polyrule.studio import ask, rule_changes
-from polyrule.studio.steps import apply, said
+from polyrule.studio.steps import apply, rule_text_at
 
 
 def test_suggested_rules_do_what_is_said(session):
@@ -173,7 +173,7 @@ def test_rules_that_differ_in_one_condition_are_joined(session):
     session.change({"step": trial["step"]})
     after = session.project.model
     assert len(after.rules) == len(before.rules) - 1
-    assert said(after, 0) == trial["text"]
+    assert rule_text_at(after, 0) == trial["text"]
     assert session.bench.effect(before, after) == trial["effect"]
     # next to each other, both rules and the joined one set the same labels
     assert session.bench.tallies(before)[0].labels.tolist() == session.bench.tallies(after)[0].labels.tolist()
@@ -181,13 +181,13 @@ def test_rules_that_differ_in_one_condition_are_joined(session):
     assert session.project.current.what.startswith("joined rules 1, 2: If any of")
     session.change({"step": {"do": "insert", "at": 1, "text": "calm <- level > -20, genre = jazz"}})
     session.change({"step": {"do": "join", "rules": [0, 1]}})
-    assert said(session.project.model, 0) == (
+    assert rule_text_at(session.project.model, 0) == (
         'calm <- any of "quiet words" (genre in {folk, jazz}, tempo <= 90), level > -20'
     )
     session.change({"step": {"do": "insert", "at": 0, "text": "loud <- genre = jazz"}})
     session.change({"step": {"do": "insert", "at": 0, "text": "loud <- genre = rock"}})
     session.change({"step": {"do": "join", "rules": [0, 1], "name": "no group, so no name"}})
-    assert said(session.project.model, 0) == "loud <- genre in {jazz, rock}"
+    assert rule_text_at(session.project.model, 0) == "loud <- genre in {jazz, rock}"
     for _ in range(6):
         session.undo()
     assert session.project.model is before

@@ -348,7 +348,7 @@ def test_hostile_readers_of_setup_and_recipe():
     ]
     for _ in range(2000):
         value = {chance.choice(names): chance.choice(values) for _ in range(chance.randrange(5))}
-        for read in (Setup.from_json, lambda v: Recipe.from_json({"kind": "list", **v}, {}, None)):
+        for read in (Setup.from_json, lambda v: Recipe.from_json({"kind": "list", **v}, (), Setup(), None)):
             with contextlib.suppress(PolyruleError):
                 read(value)
 

@@ -203,7 +203,7 @@ def test_two_windows_do_not_change_each_others_rules(visit, empty):
     one.get_by_role("button", name="Remove rule 1", exact=True).click()
     one.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 1)
     other.get_by_role("button", name="Remove rule 2", exact=True).click()  # by now another rule has this number
-    other.get_by_text("changed in another window").wait_for()
+    other.get_by_text("The model has changed meanwhile").wait_for()
     assert rules(other) == rules(one) == kept[1:]
     other.get_by_role("button", name="Remove rule 1", exact=True).click()
     other.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 2)

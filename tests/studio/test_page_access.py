@@ -14,7 +14,7 @@ from tests.studio.person import SECTIONS, go, rules, rules_when_there, with_twin
 from tests.studio.person import visit as visit
 
 from polyrule.studio.launch import Studio
-from polyrule.studio.steps import said
+from polyrule.studio.steps import rule_text_at
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
@@ -175,7 +175,7 @@ def test_a_scorecard_is_changed_and_accessible(visit, empty, axe, scheme, width)
     page.keyboard.type("happy +1 <- genre = folk")
     page.get_by_role("button", name="Add the rule").click()
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count + 1)
-    assert rules(page) == [said(empty.session.project.model, at) for at in range(count + 1)]
+    assert rules(page) == [rule_text_at(empty.session.project.model, at) for at in range(count + 1)]
 
 
 def test_what_went_wrong_is_in_sight_wherever_the_page_is(visit, empty):

@@ -13,11 +13,11 @@ from tests.report.worlds import random_ensemble, random_model
 from polyrule.errors import ModelError, OptionError, PolyruleError
 from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project, sole_writer
-from polyrule.studio.steps import apply, code, read_step, said
+from polyrule.studio.steps import apply, code, read_step, rule_text_at
 
 
 def texts(model):
-    return [said(model, index) for index in range(len(model.rules))]
+    return [rule_text_at(model, index) for index in range(len(model.rules))]
 
 
 @pytest.fixture
@@ -114,11 +114,13 @@ def test_a_step_beyond_the_last_rule_is_refused_and_changes_nothing(project, ste
 def test_names_and_comments_follow_their_rule(project):
     named = project.changed({"do": "note", "rule": 1, "name": "quiet ones", "comment": "by Ada", "pinned": True})
     moved = named.changed({"do": "move", "rule": 1, "to": 4})
-    assert moved.current.notes == {said(moved.model, 4): {"name": "quiet ones", "comment": "by Ada", "pinned": True}}
+    assert moved.current.notes == {
+        rule_text_at(moved.model, 4): {"name": "quiet ones", "comment": "by Ada", "pinned": True}
+    }
     changed = moved.changed({"do": "replace", "rule": 4, "text": texts(project.model)[2] + " "})
-    assert changed.current.notes[said(changed.model, 4)]["name"] == "quiet ones"
+    assert changed.current.notes[rule_text_at(changed.model, 4)]["name"] == "quiet ones"
     cleared = changed.changed({"do": "note", "rule": 4, "name": "", "comment": "", "pinned": False})
-    assert said(cleared.model, 4) not in cleared.current.notes
+    assert rule_text_at(cleared.model, 4) not in cleared.current.notes
     gone = named.changed({"do": "remove", "rule": 1})
     assert gone.current.notes == {}
     assert gone.undone().current.notes == named.current.notes

@@ -19,7 +19,7 @@ from tests.studio.conftest import LABELS, learn, learned_session, songs
 
 import polyrule
 from polyrule import datasets
-from polyrule.data import read
+from polyrule.data import Feature, read
 from polyrule.errors import DataError, OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
 from polyrule.report import build
@@ -29,7 +29,7 @@ from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
 from polyrule.studio.setup import Origin, Setup, file_ending
-from polyrule.studio.steps import apply, said
+from polyrule.studio.steps import apply, rule_text_at
 
 
 def test_another_sheet_is_looked_at_only_if_it_can_be_read(tmp_path):
@@ -225,7 +225,7 @@ def test_names_of_dropped_files_lead_nowhere():
     ],
 )
 def test_the_code_of_a_recipe_makes_the_same_estimator(wish):
-    recipe = Recipe.from_json(wish, {"tempo": "up"}, None)
+    recipe = Recipe.from_json(wish, (Feature("tempo"),), Setup(monotone={"tempo": "up"}), None)
     line = recipe.code()[-1].removeprefix("model = ").removesuffix(".fit(train).model_")
     made = eval(
         line,
@@ -384,7 +384,7 @@ def test_the_script_of_a_scorecard_gives_the_same_model(tmp_path):
     learn(session, kind="scorecard", max_rules=3, pinned=True)
     again = next(at for at, rule in enumerate(session.project.model.rules) if rule.body[0].threshold == 99)
     assert [entry.label for entry in session.project.model.rules[again].head] == [0, 1]
-    assert session.project.current.notes[said(session.project.model, again)] == {"pinned": True, "name": "kept"}
+    assert session.project.current.notes[rule_text_at(session.project.model, again)] == {"pinned": True, "name": "kept"}
     assert "got 0 points beside the others are left out: 2." in session.workers.job.events[-1]["result"]["warnings"][-1]
     assert_script_repeats(session)
 
@@ -585,7 +585,7 @@ def test_a_last_word_comes_from_a_file_that_nobody_used(session, tmp_path):
     found = session.judge(Origin.of_file(tmp_path / "new.csv"))
     assert [one["version"] for one in found["versions"]] == [0, 1]
     assert found["examples"] == 90
-    with pytest.raises(PolyruleError, match="nobody has seen"):
+    with pytest.raises(PolyruleError, match="were not used before"):
         session.judge(Origin.of_file(tmp_path / "songs.csv"))
     assert session.intake.test_origin is None
 

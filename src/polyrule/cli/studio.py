@@ -66,7 +66,7 @@ def studio(
     path = _project_path(kind, what, project)
     check_place(path)
     session = Session(path, user_name() if by is None else by, jobs)
-    with Studio(session, port) as running:
+    with Studio(session, port, remember=True) as running:
         _fill(session, kind, what, data, test)
         running.start()
         note(f"the studio is at {running.url}")

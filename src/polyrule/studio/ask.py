@@ -1,4 +1,4 @@
-"""Questions to the engine about the model at hand: which rules would set these examples right?
+"""Questions to the engine about the current model: which rules would set these examples right?
 
 Candidates are looked for on a bounded number of examples, so that an answer comes at once; what each would do is then
 counted on all of them.
@@ -64,7 +64,7 @@ def suggest(
     Each entry is a step ("insert" with place and text), the rule's text, its effect on both parts, and hints (see
     `hints`); `directions` maps names of features to "up" or "down".
     """
-    found: dict[str, dict[str, Any]] = {}
+    suggestions: dict[str, dict[str, Any]] = {}
     for target in _targets(bench, model, rows, label, value):
         for body in _bodies(bench, target):
             rule = _rule(bench, model, target, body)
@@ -72,12 +72,18 @@ def suggest(
                 continue
             text = text_of(rule, model)
             step = {"do": "insert", "at": _place(bench, model, target, body), "text": text}
-            if text not in found:
+            if text not in suggestions:
                 effect = bench.effect(model, apply(model, step))
                 words = sentence(model, rule)
-                found[text] = {"step": step, "text": text, "words": words, "label": target.label, "effect": effect}
-                found[text]["hints"] = hints(bench, rule, directions)
-    return sorted(filter(helps, found.values()), key=merit)[:MOST_SUGGESTED]
+                suggestions[text] = {
+                    "step": step,
+                    "text": text,
+                    "words": words,
+                    "label": target.label,
+                    "effect": effect,
+                }
+                suggestions[text]["hints"] = hints(bench, rule, directions)
+    return sorted(filter(helps, suggestions.values()), key=merit)[:MOST_SUGGESTED]
 
 
 def merit(one: dict[str, Any]) -> tuple[float, int, int, str]:
@@ -88,36 +94,36 @@ def merit(one: dict[str, Any]) -> tuple[float, int, int, str]:
 
 
 def helps(one: dict[str, Any]) -> bool:
-    """Whether an answer raises micro F1 on the training examples."""
+    """Return True if an answer raises micro F1 on the training examples."""
     train = one["effect"][0]
     return bool(train["scores"]["micro_f1"] > train["before"]["micro_f1"])
 
 
 def _targets(bench: Workbench, model: Any, rows: Words, label: int | None, value: int | None) -> list[Target]:
-    """What is wrong on the chosen examples, label by label, the most frequent first."""
+    """Return wrong labels of the selected examples, the most frequent first."""
     run, part = bench.tallies(model)[0], bench.parts[0].covers
-    found = []
+    targets = []
     for number in range(part.labels) if label is None else [label]:
-        for wanted, wrong in ((1, part.present & ~run.predicted), (0, part.absent & run.predicted)):
-            mine = np.asarray(wrong[number] & rows)
-            if value in (None, wanted) and count(mine):
-                found.append(Target(number, wanted, mine))
-    return sorted(found, key=lambda target: (-count(target.rows), target.label))[:MOST_LABELS]
+        for target_value, wrong in ((1, part.present & ~run.predicted), (0, part.absent & run.predicted)):
+            wrong_rows = np.asarray(wrong[number] & rows)
+            if value in (None, target_value) and count(wrong_rows):
+                targets.append(Target(number, target_value, wrong_rows))
+    return sorted(targets, key=lambda target: (-count(target.rows), target.label))[:MOST_LABELS]
 
 
 def _bodies(bench: Workbench, target: Target) -> Iterator[tuple[Condition, ...]]:
     """Bodies that hold on the rows of a target and not where the label has the other value."""
     part = bench.parts[0].covers
-    wanted = unpacked_bits(target.rows, part.rows)
+    on_target = unpacked_bits(target.rows, part.rows)
     against = unpacked_bits((part.absent if target.value else part.present)[target.label], part.rows)
-    chosen = np.concatenate([thinned(np.flatnonzero(side), MOST_SEARCHED // 2) for side in (wanted, against)])
-    if not len(chosen):
+    sampled = np.concatenate([thinned(np.flatnonzero(side), MOST_SEARCHED // 2) for side in (on_target, against)])
+    if not len(sampled):
         return
-    table, truth = part.table[chosen], wanted[chosen].astype(np.uint8)[:, None]
+    table, truth = part.table[sampled], on_target[sampled].astype(np.uint8)[:, None]
     # Where thinning left out more of one side than of the other, weights put that right.
-    sides = [max(1, int(mask.sum())) for mask in (wanted, against)]
-    kept = [max(1, int(truth.sum())), max(1, int((1 - truth).sum()))]
-    weights = np.where(truth[:, 0] == 1, -(-sides[0] // kept[0]), -(-sides[1] // kept[1])).astype(np.int64)
+    sides = [max(1, int(mask.sum())) for mask in (on_target, against)]
+    n_sampled = [max(1, int(truth.sum())), max(1, int((1 - truth).sum()))]
+    weights = np.where(truth[:, 0] == 1, -(-sides[0] // n_sampled[0]), -(-sides[1] // n_sampled[1])).astype(np.int64)
     for measure in _MEASURES:
         engine = make_engine(table, truth, weights, Objective(get(measure)), GrowOptions(2, False, 0, 3))
         for _ in range(3):
@@ -141,15 +147,15 @@ def _rule(bench: Workbench, model: Any, target: Target, body: tuple[Condition, .
     part, run = bench.parts[0].covers, bench.tallies(model)[0]
     rows = np.flatnonzero(unpacked_bits(part.body(body), part.rows))
     truth, absent = (unpacked_bits(side[target.label], part.rows)[rows] for side in (part.present, part.absent))
-    known, cut = truth | absent, _cut(model, target.label)
+    is_known, cut = truth | absent, _cut(model, target.label)
     sums = np.full(len(rows), model.intercepts[target.label], dtype=np.float64)
     for rule, fired in zip(model.rules, run.fired, strict=True):
         weight = sum(entry.weight for entry in rule.head if entry.label == target.label)
         sums += weight * unpacked_bits(fired, part.rows)[rows] if weight else 0.0
     steps = (1 if target.value else -1) * np.arange(1, MOST_POINTS + 1) * (1.0 if model.is_scorecard else 0.5)
-    right = [int((((sums + weight >= cut) == truth) & known).sum()) for weight in steps]
+    right = [int((((sums + weight >= cut) == truth) & is_known).sum()) for weight in steps]
     best = int(np.argmax(right))
-    if right[best] <= int((((sums >= cut) == truth) & known).sum()):
+    if right[best] <= int((((sums >= cut) == truth) & is_known).sum()):
         return None
     return WeightedRule((Entry(target.label, float(steps[best])),), body)
 
@@ -163,10 +169,10 @@ def _place(bench: Workbench, model: Any, target: Target, body: Sequence[Conditio
     """Before the first rule that sets the label on an example to be mended; at the end if none does."""
     if not isinstance(model, RuleList):
         return len(model.rules)
-    mine = bench.parts[0].covers.body(body) & target.rows
+    rows = bench.parts[0].covers.body(body) & target.rows
     run = bench.tallies(model)[0]
     for number, rule in enumerate(model.rules):
         decides = rule.stop or model.full or any(literal.label == target.label for literal in rule.head)
-        if decides and count(run.fired[number] & mine):
+        if decides and count(run.fired[number] & rows):
             return number
     return len(model.rules)

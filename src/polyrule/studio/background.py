@@ -1,4 +1,4 @@
-"""What takes long: learning a model, and scoring what everybody would try first; each tells how far it is."""
+"""Long work: learning a model, and scoring the models that are tried first, with progress."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from polyrule.data.documents import Node
 from polyrule.errors import OptionError
-from polyrule.model.rule_list import RuleList
+from polyrule.studio.carrying import carry
 from polyrule.studio.comparing import references
 from polyrule.studio.jobs import Job
 from polyrule.studio.learn import Recipe, learn
 from polyrule.studio.project import meaning
-from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench
 from polyrule.utils.names import visible
 
@@ -36,25 +35,19 @@ class Workers:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being learned."""
+        """True if something is being learned."""
         return self.job is not None and not self.job.finished
 
     def learn(self, value: Any) -> dict[str, Any]:
-        """Begin to learn; the job tells the rest."""
+        """Begin to learn; the job has the result."""
         session = self.session
         bench = session.examples()
         session.require_idle()
-        members = dict(Node(value, "learn").mapping())
-        keeps = members.pop("pinned", False) is True
-        names = {feature.name for feature in bench.train.features}
-        monotone = {name: way for name, way in session.intake.setup.monotone.items() if name in names}
-        recipe = Recipe.from_json(members, monotone, self.threads, session.intake.setup.keep)
-        if keeps and session.project.at >= 0:
-            recipe = replace(recipe, keep=self._pinned(recipe.kind))
+        recipe, _ = self._recipe(value)
         before: Any = session.project.model if recipe.keep else None
 
         def work(job: Job) -> dict[str, Any] | None:
-            model, warned = learn(recipe, bench.raw[0], before, job)
+            model, warned = learn(recipe, bench, before, job)
             if job.cancelled:
                 return None
             there = {meaning(rule)[1] for rule in model.rules}
@@ -69,16 +62,24 @@ class Workers:
         self.job = Job(work).start()
         return {"job": self.job.number}
 
-    def _pinned(self, kind: str) -> tuple[int, ...]:
-        """The rules that a model of some kind keeps: those that are pinned, if the one at hand is of that kind."""
-        version = self.session.project.current
-        if isinstance(version.model, RuleList) != (kind == "list"):
-            return ()
-        rules = range(len(version.model.rules))
-        return tuple(at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned"))
+    def carried(self, value: Any) -> dict[str, Any]:
+        """Return the rules that stay if a person learns again, and sentences about those that do not."""
+        recipe, lost = self._recipe(value)
+        return {"keeps": [at + 1 for at in recipe.keep], "lost": [visible(text) for text in lost]}
+
+    def _recipe(self, value: Any) -> tuple[Recipe, tuple[str, ...]]:
+        """Return the recipe that the page asks for, with the rules that stay, and sentences about those that do not."""
+        session, members = self.session, dict(Node(value, "learn").mapping())
+        pinned, edited = (members.pop(name, False) is True for name in ("pinned", "edited"))
+        features, setup = session.examples().features, session.intake.setup
+        recipe = Recipe.from_json(members, features, setup, self.threads)
+        if session.project.at < 0:
+            return recipe, ()
+        found = carry(session.project.current, recipe, pinned, edited)
+        return replace(recipe, keep=found.keep), found.lost
 
     def compare_with_others(self) -> dict[str, Any]:
-        """Begin to score what everybody would try first; the job tells the rest."""
+        """Begin to score simple models and a forest; the job has the result."""
         bench = self.session.examples()
         if self._scored is bench and self._references is not None:
             return {"references": self._references}
@@ -113,7 +114,7 @@ class Workers:
         return {}
 
     def close(self) -> None:
-        """End everything that still runs; nobody listens any more, although a forest may still grow for a while."""
+        """End everything that still runs; a forest may still grow for a while."""
         self.closed = True
         for job in (self.job, self.side):
             if job is not None:

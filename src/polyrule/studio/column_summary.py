@@ -20,9 +20,9 @@ from polyrule.utils.names import visible
 _LIKE_NAMES = "identifier-like feature"
 #: examples in which odd things are looked for
 MOST_DESCRIBED = 50_000
-#: columns that a page is told of at once
+#: maximum number of columns that a page gets at once
 MOST_COLUMNS = 200
-#: categories of a column that a page is told of
+#: maximum number of categories of a column that a page gets
 MOST_CATEGORIES = 60
 #: words of a title on average
 MAX_TITLE_WORDS = 4
@@ -31,21 +31,21 @@ MAX_TITLE_WORDS = 4
 def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
     """Return columns with their kind, histogram and missing values, and what each looks like."""
     data, named = look.data, look.named
-    left_out = [column for column in look.odd if ODD[column.kind] == "drop"]
+    untestable = [column for column in look.odd if ODD[column.kind] == "drop"]
     columns = [j for j, feature in enumerate(data.features) if feature.derived is None]
-    mixed = {column.name for column in look.odd if ODD[column.kind] == "nominal"}
-    entries = [partial(_entry, data, j, mixed) for j in columns if find.lower() in data.features[j].name.lower()]
-    entries += [partial(_odd_entry, column) for column in left_out if find.lower() in column.name.lower()]
+    undecided = {column.name for column in look.odd if ODD[column.kind] == "nominal"}
+    entries = [partial(_entry, data, j, undecided) for j in columns if find.lower() in data.features[j].name.lower()]
+    entries += [partial(_odd_entry, column) for column in untestable if find.lower() in column.name.lower()]
     # Of all columns, not only of those that the page is shown at once: labels often stand at the end of a wide table.
     looks = {} if start or find else {data.features[j].name: looks_like(data, j) for j in columns[:MAX_COLUMNS]}
-    looks |= dict.fromkeys(mixed, "")
-    looks |= {column.name: "text" for column in left_out}
+    looks |= dict.fromkeys(undecided, "")
+    looks |= {column.name: "text" for column in untestable}
     remarks: Sequence[Finding] = ()
     choices = None
     if not start and not find:
         remarks = _remarks(data)
         alike = [name for one in remarks if one.kind == _LIKE_NAMES for name in one.names]
-        looks |= {name: "text" for name in alike if name not in mixed and not looks.get(name)}
+        looks |= {name: "text" for name in alike if name not in undecided and not looks.get(name)}
         choices = label_choices(look, looks)
     return {
         "name": visible(data.name),
@@ -54,7 +54,7 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
         "choices": choices,
         "start": start,
         "found": len(entries),
-        "total": len(columns) + len(left_out) + len(named),
+        "total": len(columns) + len(untestable) + len(named),
         "named": list(named),
         "findings": [
             *_number_words(look.setup.reading),
@@ -68,16 +68,16 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     }
 
 
-def _entry(data: Dataset, j: int, mixed: set[str]) -> dict[str, Any]:
-    """One column as the page shows it; `mixed` ones are read as categories only until a person says what they are."""
+def _entry(data: Dataset, j: int, undecided: set[str]) -> dict[str, Any]:
+    """Return one column for the page; `undecided` ones are read as categories until a person decides."""
     entry = feature_entry(data.features[j], j, data.X)
     if len(entry.get("categories", ())) > MOST_CATEGORIES:
         entry["more"] = len(entry["categories"]) - MOST_CATEGORIES
         entry["categories"] = entry["categories"][:MOST_CATEGORIES]
         entry["histogram"]["counts"] = entry["histogram"]["counts"][:MOST_CATEGORIES]
     name = data.features[j].name
-    looks = "" if name in mixed else looks_like(data, j)
-    return {**entry, "looks": looks, "shown": visible(name), "odd": name in mixed}
+    looks = "" if name in undecided else looks_like(data, j)
+    return {**entry, "looks": looks, "shown": visible(name), "odd": name in undecided}
 
 
 def _odd_entry(column: Column) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _odd_entry(column: Column) -> dict[str, Any]:
 
 
 def _number_words(reading: dict[str, Any]) -> list[str]:
-    """Say how numbers are read, where that is not as Python writes them."""
+    """Return a sentence on the number format, if it is not that of Python."""
     decimal, thousands = reading.get("decimal", "."), reading.get("thousands", "")
     example = f"1{thousands}234{decimal}5"
     return [] if example == "1234.5" else [f"numbers are read as in {example}; change that below"]
@@ -101,12 +101,12 @@ def _number_words(reading: dict[str, Any]) -> list[str]:
 def _remark(column: Column) -> str:
     if column.kind != "mixed":
         return visible(f"column {column.name!r} holds {column.kind} values, which rules cannot test; it is left out")
-    said = "say how dates are written" if "dates" in column.remark else "say what it is"
-    return visible(f"column {column.name!r} holds {column.remark}; it is read as categories until you {said}")
+    advice = "say how dates are written" if "dates" in column.remark else "say what it is"
+    return visible(f"column {column.name!r} holds {column.remark}; it is read as categories until you {advice}")
 
 
 def findings(data: Dataset, test: Dataset | None = None) -> list[str]:
-    """Return what in the data would mislead a learner; of very large data a part is looked at."""
+    """Return findings that would mislead a learner; very large data is sampled."""
     return _told(data, _remarks(data, test))
 
 
@@ -150,8 +150,8 @@ def looks_like(data: Dataset, column: int) -> str:
     ['identifier', 'label', 'tags', '', 'identifier']
     """
     feature, values = data.features[column], data.X.column(column)
-    known = values[~np.isnan(values)]
-    if not len(known):
+    observed = values[~np.isnan(values)]
+    if not len(observed):
         return ""
     if feature.has_categories:
         words = {name.lower() for name in feature.categories}
@@ -164,7 +164,7 @@ def looks_like(data: Dataset, column: int) -> str:
         if feature.kind == "text":
             words_in_all = sum(len(text.split()) for text in feature.categories)
             short = words_in_all <= MAX_TITLE_WORDS * len(feature.categories)
-            return "title" if short and len(feature.categories) == len(known) else ""
-    elif feature.kind == "numeric" and len(known) > 1 and bool(np.isin(known, (0, 1)).all()):
+            return "title" if short and len(feature.categories) == len(observed) else ""
+    elif feature.kind == "numeric" and len(observed) > 1 and bool(np.isin(observed, (0, 1)).all()):
         return "label"
     return "identifier" if find_identifiers(data.X.rearranged([column], [feature])) else ""

@@ -1,6 +1,6 @@
 """Two versions of a model side by side: rules, scores with intervals, examples decided otherwise.
 
-And what a model is measured against: constants, one rule per label, and a forest that nobody can read.
+And what a model is measured against: constants, one rule per label, and a forest.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def compare(bench: Workbench, first: Any, second: Any) -> dict[str, Any]:
 
 
 def judged(data: Dataset, models: dict[int, Any]) -> list[dict[str, Any]]:
-    """Return the scores of some versions on examples of their own, with intervals."""
+    """Return the scores of some versions on separate examples, with intervals."""
     bench = Workbench(data, data)
     return [
         {
@@ -99,8 +99,8 @@ WORDS = {
 
 def references(train: Part, test: Part, job: Job | None = None, threads: int | None = None) -> list[dict[str, Any]]:
     """Score simple models and a forest on the held-out part, with 95 % intervals."""
-    found = simple_predictions(train.table, train.truth, test.table)
-    entries = [_entry(name, labels, test) for name, labels in found.items()]
+    predictions = simple_predictions(train.table, train.truth, test.table)
+    entries = [_entry(name, labels, test) for name, labels in predictions.items()]
     if job is not None:
         job.tell(references=entries, phase="forest")
         if job.stopping:
@@ -122,13 +122,13 @@ def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
     votes = forest.predict_proba(_for_trees(encoder.transform(test.table)))
     held_out = votes if truth.shape[1] > 1 else [votes]
     oob = np.asarray(forest.oob_decision_function_).reshape(len(rows), -1, truth.shape[1])
-    found = np.zeros((len(test.table), truth.shape[1]), dtype=np.uint8)
-    for label, known in enumerate(classes):
-        if 1 in known:
-            one = list(known).index(1)
+    predicted = np.zeros((len(test.table), truth.shape[1]), dtype=np.uint8)
+    for label, values in enumerate(classes):
+        if 1 in values:
+            one = list(values).index(1)
             cutoff = best_f1_cutoff(np.nan_to_num(oob[:, one, label]), truth[:, label])
-            found[:, label] = held_out[label][:, one] >= cutoff
-    return found
+            predicted[:, label] = held_out[label][:, one] >= cutoff
+    return predicted
 
 
 def _for_trees(inputs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What speaks against a rule: a direction that a person gave, or most of the training examples."""
+"""Hints against a rule: a direction that it contradicts, or most of the training examples."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def _hints(
 def _share(bench: Workbench, label: int, rows: Words) -> float | None:
     """Return the share of training examples in which a label is present; None if it is known in too few."""
     part = bench.parts[0].covers
-    known = count((part.present[label] | part.absent[label]) & rows)
-    return count(part.present[label] & rows) / known if known >= MIN_EXAMPLES else None
+    n_known = count((part.present[label] | part.absent[label]) & rows)
+    return count(part.present[label] & rows) / n_known if n_known >= MIN_EXAMPLES else None

@@ -1,4 +1,4 @@
-"""The files of a session: a first look at them, what a person says about their columns, the examples they become."""
+"""Files of a session: a first look at them, the setup of their columns, and the examples."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ R = TypeVar("R")
 
 
 class Intake:
-    """What is known about the data: the files, what is said about their columns, the columns as they were first seen.
+    """Files of a session, the setup of their columns, and the columns as they were first read.
 
     A second file may be given for the held-out part while others are at work; `read` says that it now is.
     """
 
     def __init__(self) -> None:
         self.origin: Origin | None = None
-        self.test_origin: Origin | None = None  # of the held-out examples at work, where they have a file of their own
+        self.test_origin: Origin | None = None  # of the held-out examples at work, if they have a separate file
         self.second: Origin | None = None  # the same, for the examples that are read next
         self.setup = Setup()
         self.looked: Look | None = None
-        self._described: dict[tuple[int, str], dict[str, Any]] = {}  # of the file at hand; a million rows take seconds
+        self._described: dict[tuple[int, str], dict[str, Any]] = {}  # of the current file; a million rows take seconds
 
     @property
     def file_name(self) -> str | None:
-        """What a person calls the file."""
+        """Name of the file, as people know it."""
         return _called(self.origin)
 
     def look(self, origin: Origin, test: Origin | None = None) -> None:
@@ -70,31 +70,31 @@ class Intake:
     def _same_sheet(self, origin: Origin) -> Origin:
         """Return another file with the sheet that was chosen in the first; where it has no such one, its first."""
         sheets = sheets_of(origin)
-        mine = "" if self.origin is None else self.origin.sheet
-        return replace(origin, sheet=mine if mine in sheets else next(iter(sheets), ""))
+        sheet = "" if self.origin is None else self.origin.sheet
+        return replace(origin, sheet=sheet if sheet in sheets else next(iter(sheets), ""))
 
     def columns(self, start: int = 0, find: str = "") -> dict[str, Any]:
-        """Return the columns as they were first seen, and what is said about them by now."""
+        """Return the columns as they were first read, and their setup."""
         if self.looked is None:
             raise OptionError("there is no data yet")
         sheets = [[name, visible(name)] for name in self.looked.sheets]
-        asked = max(0, start), find
-        if asked not in self._described:
-            self._described = {asked: describe_columns(self.looked, *asked)}
-        said = {"setup": self.setup.to_json(), "second": _called(self.second), "file": _called(self.origin)}
-        return self._described[asked] | said | {"sheets": sheets, "sheet": self.origin.sheet if self.origin else ""}
+        request = max(0, start), find
+        if request not in self._described:
+            self._described = {request: describe_columns(self.looked, *request)}
+        state = {"setup": self.setup.to_json(), "second": _called(self.second), "file": _called(self.origin)}
+        return self._described[request] | state | {"sheets": sheets, "sheet": self.origin.sheet if self.origin else ""}
 
     def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
-        """Read the examples to learn from and those held out; a model says what its columns and labels are.
+        """Read the examples to learn from and those held out; a model determines columns and labels.
 
-        Returns what is said about the columns, completed by the model, and both parts.
+        Returns the setup, completed by the model, and both parts.
         """
         origin, second = self.origin, self.second
         if origin is None:
             raise OptionError("there is no data yet")
         if model is not None and not setup.reading.get("labels"):
-            known = {} if setup.reading.get("tags") else self._remembered(model)
-            setup = replace(setup, reading=known | setup.reading | {"labels": list(model.label_names)})
+            remembered = {} if setup.reading.get("tags") else self._remembered(model)
+            setup = replace(setup, reading=remembered | setup.reading | {"labels": list(model.label_names)})
         features = None if model is None else model.features
         data = numbered(_quiet(lambda: load(origin, setup, features)))
         check_learnable(data)
@@ -104,24 +104,26 @@ class Intake:
         return setup, data, aligned(test, data.label_names)
 
     def _remembered(self, model: Any) -> dict[str, Any]:
-        """What a model knows of how its data was written, as far as it can be said on the page."""
-        known = {name: value for name, value in model.info.get("reading", {}).items() if name in READING}
+        """Return the reading options that a model stores, if the page has them."""
+        options = {name: value for name, value in model.info.get("reading", {}).items() if name in READING}
         name = model.info.get("id_column")
-        return known | ({"identifier": name} if self.looked and name in self.looked.data.feature_names else {})
+        return options | ({"identifier": name} if self.looked and name in self.looked.data.feature_names else {})
 
     def fresh(self, origin: Origin, train: Dataset) -> Dataset:
         """Read examples from a file that is neither learned from nor looked at while rules are changed."""
         used = {one.digest for one in (self.origin, self.test_origin, self.second) if one is not None}
         if origin.digest in used:
-            raise OptionError(f"{origin.name} is in use here already; a last word needs examples that nobody has seen")
-        chosen = self._same_sheet(origin)
-        data = numbered(_quiet(lambda: load(chosen, self.setup, train.features)))
+            raise OptionError(
+                f"{origin.name} is in use here already; a last word needs examples that were not used before"
+            )
+        file = self._same_sheet(origin)
+        data = numbered(_quiet(lambda: load(file, self.setup, train.features)))
         return aligned(data, train.label_names)
 
     def new_rows(self, origin: Origin, train: Dataset) -> NewRows:
         """Read examples to be predicted, with or without labels."""
-        chosen = self._same_sheet(origin)
-        return _quiet(lambda: read_new_rows(chosen, self.setup, train))
+        file = self._same_sheet(origin)
+        return _quiet(lambda: read_new_rows(file, self.setup, train))
 
     def forget_files(self, folder: Path) -> None:
         """Remove dropped tables that are not, or no longer, in use."""
@@ -131,7 +133,7 @@ class Intake:
                 path.unlink(missing_ok=True)
 
     def about(self) -> dict[str, Any] | None:
-        """Return what a project file says about its data."""
+        """Return the description of the data for a project file."""
         if self.origin is None or self.origin.kind == "python":
             return None
         second = None if self.test_origin is None else asdict(self.test_origin)
@@ -156,17 +158,17 @@ def _origin(node: Node, beside: Path) -> Origin:
         places = (was, beside / was.name, beside / was.parent.name / was.name)
         place = next((place for place in places if place.is_file()), was)
         try:
-            found = Origin.of_file(place, origin.name)
+            current = Origin.of_file(place, origin.name)
         except OSError as problem:
             raise DataError(f"{origin.path}: the data of the project cannot be read ({problem.strerror})") from problem
-        if found.digest != origin.digest:
+        if current.digest != origin.digest:
             raise DataError(f"{place}: the data has changed since the project began; begin a new project")
         origin = replace(origin, path=str(place.resolve()))
     return origin
 
 
 def _called(origin: Origin | None) -> str | None:
-    """What a person calls a file."""
+    """Return the name of a file, as people know it."""
     if origin is None:
         return None
     return visible(f"{origin.name}, {origin.sheet}" if origin.sheet else origin.name)

@@ -1,4 +1,4 @@
-"""Long work in a thread of its own: it tells how far it is, and ends when asked to."""
+"""Long work in a thread: it reports progress, and ends on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_EVENTS = 2000
 
 
 class Job:
-    """One piece of long work, which gets the job and returns what the page is told at the end; None if cancelled.
+    """One piece of long work, which gets the job and returns the result for the page; None if cancelled.
 
     A job that `waits` lets everything else go first, where the system can order threads.
     """

@@ -52,19 +52,19 @@ def label_choices(look: Look, looks: Mapping[str, str]) -> dict[str, Any]:
 
 
 def binary_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
-    """Return how often a column of 0 and 1, or of no and yes, says that a label is present; None for any other column.
+    """Return counts of a column of 0 and 1, or of no and yes, as a label; None for any other column.
 
     >>> binary_column(Feature("ill", "nominal", ("no", "yes")), np.array([0.0, 1.0, 1.0, np.nan]))
     {'name': 'ill', 'shown': 'ill', 'present': 2, 'absent': 1, 'unknown': 1}
     """
-    known = values[~np.isnan(values)]
+    observed = values[~np.isnan(values)]
     if feature.has_categories:
         truth = [truth_of(category) for category in feature.categories]
         if None in truth or len(set(truth)) != len(truth):
             return None
-        positive = np.isin(known, [code for code, value in enumerate(truth) if value])
-    elif feature.kind == "numeric" and len(known) > 1 and bool(np.isin(known, (0, 1)).all()):
-        positive = known == 1
+        positive = np.isin(observed, [code for code, value in enumerate(truth) if value])
+    elif feature.kind == "numeric" and len(observed) > 1 and bool(np.isin(observed, (0, 1)).all()):
+        positive = observed == 1
     else:
         return None
     present = int(positive.sum())
@@ -72,8 +72,8 @@ def binary_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
         "name": feature.name,
         "shown": visible(feature.name),
         "present": present,
-        "absent": len(known) - present,
-        "unknown": len(values) - len(known),
+        "absent": len(observed) - present,
+        "unknown": len(values) - len(observed),
     }
 
 
@@ -87,8 +87,8 @@ def value_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
     """
     if not feature.has_categories or len(feature.categories) < 2:
         return None
-    known = values[~np.isnan(values)].astype(np.int64)
-    counts = np.bincount(known, minlength=len(feature.categories))
+    observed = values[~np.isnan(values)].astype(np.int64)
+    counts = np.bincount(observed, minlength=len(feature.categories))
     texts = feature.categories[:MAX_TEXTS]
     mark = LISTED if feature.separator == LISTED else find_separator(texts)  # as the reader splits a column of tags
     mark = mark if any(mark in text for text in texts) else ""
@@ -97,7 +97,7 @@ def value_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
         for tag in {part.strip() for part in text.split(mark)} - {""} if mark else {text}:
             tags[tag] += count
     words = sum(len(tag.split()) * count for tag, count in tags.items()) / max(1, tags.total())
-    most = sorted(tags.items(), key=lambda one: (-one[1], one[0]))
+    by_count = sorted(tags.items(), key=lambda one: (-one[1], one[0]))
     return {
         "name": feature.name,
         "shown": visible(feature.name),
@@ -105,15 +105,15 @@ def value_column(feature: Feature, values: Floats) -> dict[str, Any] | None:
         "mark": "" if mark == LISTED else mark,
         "listed": mark == LISTED,
         "recurs": mark == LISTED or tag_separator(texts) == mark != "",
-        "first": [[visible(tag)[:MAX_SHOWN], count] for tag, count in most[:MAX_VALUES]],
-        "unknown": len(values) - len(known),
-        "per_row": round(tags.total() / max(1, len(known)), 2),
+        "first": [[visible(tag)[:MAX_SHOWN], count] for tag, count in by_count[:MAX_VALUES]],
+        "unknown": len(values) - len(observed),
+        "per_row": round(tags.total() / max(1, len(observed)), 2),
         "words": round(words, 1),
     }
 
 
 def tag_separator(texts: Sequence[str]) -> str:
-    """Return what separates tags in texts, empty if each text is one value: parts recur, and their number varies.
+    """Return the separator of tags in texts, empty if each text is one value: parts recur, and their number varies.
 
     >>> tag_separator(["a;b", "b", "a;b;c", "c"]), tag_separator(["Win; Firefox", "Mac; Firefox", "Mac; Opera"])
     (';', '')
@@ -167,8 +167,8 @@ def check_choice(look: Look | None, reading: Mapping[str, Any]) -> None:
             f"({visible(tags)}), not from both. Choose one of the two."
         )
     for option in ("drop", "identifier", "weights", "tags"):
-        said = reading.get(option) or ()
-        if doubled := set(labels) & columns & ({said} if isinstance(said, str) else set(said)):
+        named = reading.get(option) or ()
+        if doubled := set(labels) & columns & ({named} if isinstance(named, str) else set(named)):
             raise OptionError(
                 f"{visible(min(doubled))} is chosen as a label and as something else. Choose one of the two."
             )

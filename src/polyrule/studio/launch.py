@@ -12,7 +12,6 @@ import contextlib
 import getpass
 import hmac
 import logging
-import secrets
 import shutil
 import socket
 import tempfile
@@ -30,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from polyrule.data import Dataset
 from polyrule.errors import OptionError
+from polyrule.studio.address import Address, last_address, remember_address
 from polyrule.studio.project_file import sole_writer
 from polyrule.studio.server import MOST_BYTES, make_app
 from polyrule.studio.session import Session
@@ -47,26 +47,28 @@ class Studio:
     port : int
         0 takes a free one.
     max_bytes : int
-        Of a table that is dropped on the page.
+        Maximum size of a table that is dropped on the page.
+    remember : bool
+        Take the port and the token that the project had before, if the port is free, so that an old tab goes on.
 
     Attributes
     ----------
     url : str
-        What to open; whoever knows it can work here, so it is for nobody else.
+        Address of the page, with its secret token: it gives full access.
     """
 
-    def __init__(self, session: Session, port: int = 0, max_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, session: Session, port: int = 0, max_bytes: int = MOST_BYTES, *, remember: bool = False) -> None:
         self.session = session
         self._rest = contextlib.ExitStack()
         try:
             folder = self._folder()
             listening = self._rest.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(("127.0.0.1", port))
+            address = _bind(listening, port, session.path if remember else None)
         except BaseException:
             self._rest.close()
             raise
-        self.port, token = int(listening.getsockname()[1]), secrets.token_urlsafe(24)  # 192 random bits
+        self.port, token = address.port, address.token
         self.url = f"http://127.0.0.1:{self.port}/{token}/"
         guarded = Guard(make_app(session, folder, max_bytes), token, self.port)
         config = uvicorn.Config(
@@ -110,7 +112,7 @@ class Studio:
         return self
 
     def wait(self) -> None:
-        """Work until the server ends or somebody interrupts."""
+        """Block until the server ends or is interrupted."""
         while self._thread.is_alive():
             self._thread.join(0.5)
 
@@ -137,8 +139,22 @@ class Studio:
         return f"<Studio at {self.url}>"
 
 
+def _bind(listening: socket.socket, port: int, project: Path | None) -> Address:
+    """Bind a socket to the port that the project had before, or to another one, and return its address."""
+    last = None if project is None else last_address(project)
+    if last is not None and port in (0, last.port):
+        with contextlib.suppress(OSError):
+            listening.bind(("127.0.0.1", last.port))
+            return last
+    listening.bind(("127.0.0.1", port))
+    address = Address.fresh(int(listening.getsockname()[1]))
+    if project is not None:
+        remember_address(project, address)
+    return address
+
+
 class _Server(uvicorn.Server):
-    """A server in a thread of its own leaves the signals of the program alone."""
+    """Server in a thread, which leaves the signals of the program alone."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
@@ -185,17 +201,17 @@ def open_studio(
     if (train is None) != (test is None):
         raise OptionError("a studio needs both train and test: examples to learn from, and others that are held out")
     session = Session(None if project is None else Path(project), by=user_name())
-    chosen = getattr(model, "model_", model)
+    opened = getattr(model, "model_", model)
     if train is not None and test is not None:
-        session.bring(train, test, chosen)
-    elif chosen is not None:
-        session.wait_for_data(chosen)
-    studio = Studio(session, port).start()
+        session.bring(train, test, opened)
+    elif opened is not None:
+        session.wait_for_data(opened)
+    studio = Studio(session, port, remember=project is not None).start()
     return studio.open() if browser else studio
 
 
 def user_name() -> str:
-    """Who works here, as the system knows them; nobody where it does not."""
+    """Return the name of the user, empty if the system has none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -1,20 +1,23 @@
-"""What the sliders of the page mean: an estimator, the Python that makes the same one, and how learning is watched."""
+"""Recipes of models: from the sliders of the page to an estimator, and to Python code."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polyrule.conditions import is_valid, without_labels
 from polyrule.data import Dataset
 from polyrule.data.documents import Node
-from polyrule.errors import PolyruleError
+from polyrule.data.table import Feature
+from polyrule.errors import OptionError, PolyruleError
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
 from polyrule.model.printing import Formatter
 from polyrule.studio.jobs import Job
+from polyrule.studio.setup import Setup
+from polyrule.studio.workbench import Workbench
 
 #: what the slider between precision and recall offers, from one to the other
 BALANCES = ("f0.25", "f0.5", "f1", "f2", "f4")
@@ -29,43 +32,50 @@ _WORDS = {
     "points": "most points",
     "optimize": "selected for",
     "min_precision": "least precision",
+    "forbid": "without",
+    "monotone": "directions",
 }
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is learned."""
+    """Estimator with its options, and the rules that stay."""
 
     kind: str = "list"  # one of "list", "scorecard"
     options: dict[str, Any] = field(default_factory=dict)  # parameters of the estimator
-    keep: tuple[int, ...] = ()  # rules of the model at hand that stay in front
+    keep: tuple[int, ...] = ()  # rules of the current model that stay in front
 
     @classmethod
-    def from_json(
-        cls, value: Any, monotone: dict[str, str], threads: int | None, keep_columns: Sequence[str] = ()
-    ) -> Recipe:
-        """Read what the page asks for; which rules are kept is told by their notes."""
+    def from_json(cls, value: Any, features: Sequence[Feature], setup: Setup, threads: int | None) -> Recipe:
+        """Read what the page asks for, except for which rules stay.
+
+        Parameters
+        ----------
+        value : dict
+            Directions that it does not name are those of `setup`.
+        features : sequence of Feature
+            Those of the table.
+        setup : Setup
+        threads : int or None
+        """
         node = Node(value, "learn")
-        members = node.fields(
-            ("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points", "min_precision")
-        )
+        numbers = ("max_rules", "max_conditions", "simplicity", "balance", "points", "min_precision")
+        members = node.fields(("kind",), (*numbers, "forbid", "monotone"))
         kind = members["kind"].choice("list", "scorecard")
         options: dict[str, Any] = {}
-        for name, most in (("max_rules", 1000), ("max_conditions", 20)):
-            if (number := members[name].maybe(lambda n, most=most: n.whole(1, most))) is not None:  # type: ignore[misc]
+        for name, limit in (("max_rules", 1000), ("max_conditions", 20)):
+            if (number := members[name].maybe(lambda n, limit=limit: n.whole(1, limit))) is not None:  # type: ignore[misc]
                 options[name] = number
         if kind == "list":
             if (price := members["simplicity"].maybe(lambda n: float(n.number(0)))) is not None and price != 1:
                 options["simplicity"] = price
             if (balance := members["balance"].maybe(lambda n: n.choice(*BALANCES))) not in (None, "f1"):
                 options["optimize"] = balance
-            if least := members["min_precision"].maybe(lambda n: float(n.number(0))):
-                options["min_precision"] = least
+            if min_precision := members["min_precision"].maybe(lambda n: float(n.number(0))):
+                options["min_precision"] = min_precision
         else:
             options |= {"points": members["points"].maybe(lambda n: n.whole(1, 100)) or 5, "random_state": 0}
-        limits: dict[str, Any] = {"monotone": dict(monotone)} if monotone else {}
-        if keep_columns:
-            limits["keep_columns"] = list(keep_columns)
+        limits = _limits(members, features, setup)
         if limits:
             options["constraints"] = limits
         if threads is not None:
@@ -78,21 +88,44 @@ class Recipe:
 
     @classmethod
     def of_step(cls, step: dict[str, Any]) -> Recipe:
-        """Return the recipe that a step holds."""
-        return cls(step["kind"], step["options"], tuple(step["keep"]))
+        """Return the recipe that a step holds, also one of an earlier release."""
+        options = dict(step["options"])
+        if "prune" in options:
+            options["optimize"] = options.pop("prune")
+        if "monotone" in options:
+            options["constraints"] = {"monotone": options.pop("monotone")}
+        return cls(step["kind"], options, tuple(step["keep"]))
+
+    def parameters(self, features: Sequence[Feature]) -> dict[str, Any]:
+        """Return the parameters of the estimator: features of columns that are left out, instead of these columns."""
+        limits = dict(self.options.get("constraints", {}))
+        if "forbid" not in limits:
+            return self.options
+        columns = set(limits["forbid"])
+        limits["forbid"] = [f.name for f in features if {f.name, f.column, *f.sources} & columns]
+        return self.options | {"constraints": limits}
 
     def code(self) -> list[str]:
         """Return the Python that learns the same model."""
-        given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        arguments = ", ".join(f"{name}={self._code_of(name, value)}" for name, value in self.options.items())
         name = _LEARNERS[self.kind].__name__
         if not self.keep:
-            return [f"model = {name}({given}).fit(train).model_"]
-        chosen = ", ".join(map(str, self.keep)) + ","
+            return [f"model = {name}({arguments}).fit(train).model_"]
+        places = ", ".join(map(str, self.keep)) + ","
         unit = "" if self.kind == "list" else ", unit=1.0"  # points are given anew
         return [
-            f"kept = replace(model, rules=tuple(model.rules[at] for at in ({chosen})){unit})",
-            f"model = {name}({given}).fit(train, start=kept).model_",
+            f"kept = replace(model, rules=tuple(model.rules[at] for at in ({places})){unit})",
+            f"model = {name}({arguments}).fit(train, start=kept).model_",
         ]
+
+    @staticmethod
+    def _code_of(name: str, value: Any) -> str:
+        """Return a parameter as Python; the features of columns that are left out are found in the script's data."""
+        if name != "constraints" or "forbid" not in value:
+            return repr(value)
+        others = "".join(f", {key!r}: {one!r}" for key, one in value.items() if key != "forbid")
+        columns = repr(set(value["forbid"]))
+        return f'{{"forbid": [f.name for f in features if {{f.name, f.column, *f.sources}} & {columns}]{others}}}'
 
     def start(self, before: Any) -> Any:
         """Return the rules that stay, as a model to go on from; those of a scorecard get other points."""
@@ -102,22 +135,42 @@ class Recipe:
         return replace(before, rules=tuple(before.rules[at] for at in self.keep), **unit)
 
     def words(self, model: Any) -> str:
-        """Say what was learned, for the history."""
-        kept = f", {len(self.keep)} rules kept" if len(self.keep) > 1 else ", one rule kept" if self.keep else ""
+        """Return a description of the model for the history."""
+        staying = f", {len(self.keep)} rules kept" if len(self.keep) > 1 else ", one rule kept" if self.keep else ""
         what = "rule list" if self.kind == "list" else "scorecard"
         options = {**self.options, **self.options.get("constraints", {})}
         options.pop("constraints", None)
-        shown = {name: value for name, value in options.items() if name not in _UNSAID}
-        given = ", ".join(f"{_WORDS.get(name, name)} {value}" for name, value in shown.items())
-        return f"learned a {what} of {len(model)} rules{f' ({given})' if given else ''}{kept}"
+        named = {name: value for name, value in options.items() if name not in _UNSAID}
+        listed = ", ".join(f"{_WORDS.get(name, name)} {value}" for name, value in named.items())
+        return f"learned a {what} of {len(model)} rules{f' ({listed})' if listed else ''}{staying}"
 
 
-def learn(recipe: Recipe, train: Dataset, before: Any, job: Job) -> tuple[Any, list[str]]:
-    """Learn a model and return it with what the library warned of; the job is told how far it is."""
-    estimator = _LEARNERS[recipe.kind](**recipe.options)
+def _limits(members: Mapping[str, Node], features: Sequence[Feature], setup: Setup) -> dict[str, Any]:
+    """Return the constraints of the estimator: columns that are left out, directions, identifiers that are kept."""
+    columns = {name for feature in features for name in (feature.name, *feature.sources)}
+    ways = members["monotone"].maybe(Node.mapping)
+    directions = setup.monotone if ways is None else {str(name): str(way) for name, way in ways.items()}
+    directions = {name: way for name, way in directions.items() if name in columns and way in ("up", "down")}
+    forbid = [one.text() for one in members["forbid"].maybe(Node.items) or ()]
+    if unknown := [name for name in forbid if name not in columns]:
+        raise OptionError(f"there is no column {unknown[0]!r}")
+    limits: dict[str, Any] = {}
+    if forbid:
+        limits["forbid"] = forbid
+    if directions:
+        limits["monotone"] = directions
+    if setup.keep:
+        limits["keep_columns"] = list(setup.keep)
+    return limits
+
+
+def learn(recipe: Recipe, bench: Workbench, before: Any, job: Job) -> tuple[Any, list[str]]:
+    """Learn a model and return it with the library's warnings; the job gets events."""
+    train = bench.train
+    estimator = _LEARNERS[recipe.kind](**recipe.parameters(bench.features))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = estimator.fit(train, start=recipe.start(before), callback=_Watch(job, train)).model_
+        model = estimator.fit(bench.raw[0], start=recipe.start(before), callback=_Watch(job, train)).model_
     ours = (str(one.message) for one in caught if one.category.__module__ == PolyruleError.__module__)
     return model, list(dict.fromkeys(ours))
 
@@ -143,5 +196,5 @@ class _Watch:
         return self.job.stopping
 
     def _is_plain(self, body: Sequence[Any]) -> bool:
-        """Whether a body tests columns of the data, not columns that the learner made for itself."""
+        """True if a body tests features of the data, not those that the learner adds."""
         return is_valid(without_labels(body), self.train.features)

@@ -34,7 +34,7 @@ _SCORES = ("micro_f1", "macro_f1", "hamming_accuracy", "subset_accuracy")
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """A table to predict, with the features and labels of the model at hand."""
+    """A table to predict, with the features and labels of the current model."""
 
     file: str
     part: Part
@@ -74,7 +74,7 @@ def read_new_rows(origin: Origin, setup: Setup, train: Dataset) -> NewRows:
 
 
 def _there(value: Any, names: set[str]) -> Any:
-    """The part of an option that is about columns of this file; new files lack labels and what was left out."""
+    """Return the part of an option that concerns columns of this file; new files lack labels and dropped columns."""
     if isinstance(value, dict):
         return {name: one for name, one in value.items() if name in names}
     if isinstance(value, list):
@@ -83,8 +83,8 @@ def _there(value: Any, names: set[str]) -> Any:
 
 
 def _notes(data: Dataset, train: Dataset) -> tuple[str, ...]:
-    """Say which columns hold values outside of those that the model was learned from."""
-    found = []
+    """Return sentences on columns with values outside of the training data."""
+    notes = []
     for column, feature in enumerate(train.X.features):
         if feature.kind != "numeric" or feature.derived is not None:
             continue
@@ -93,16 +93,16 @@ def _notes(data: Dataset, train: Dataset) -> tuple[str, ...]:
         outside = int(((new < old.min()) | (new > old.max())).sum()) if len(old) else 0
         if outside:
             rows = f"{outside:,} row{'s' if outside > 1 else ''}"
-            found.append(
+            notes.append(
                 f"{visible(feature.name)}: {rows} outside of {old.min():g} to {old.max():g}, as it was learned from"
             )
-    return tuple(found)
+    return tuple(notes)
 
 
 def describe_new_rows(new: NewRows, model: Any, trained: PredictionCounts, start: int) -> dict[str, Any]:
     """Return predictions as the page shows them: how often each label, scores if there are labels, a few rows."""
     run = count_predictions(model, new.part.covers)
-    rows, known = len(new.part), max(1, trained.covers_of.rows)
+    rows, n_trained = len(new.part), max(1, trained.covers_of.rows)
     before = trained.labels.sum(axis=0)
     start = min(max(0, start), max(0, rows - 1))
     used = used_features(model.rules)
@@ -120,7 +120,7 @@ def describe_new_rows(new: NewRows, model: Any, trained: PredictionCounts, start
         "labelled": new.labelled,
         "notes": [*new.notes, *([f"{missing:,} rows lack a value that a rule asks for"] if missing else [])],
         "labels": [
-            [int(count), round(int(count) / rows, 4), round(int(old) / known, 4)]
+            [int(count), round(int(count) / rows, 4), round(int(old) / n_trained, 4)]
             for count, old in zip(run.labels.sum(axis=0), before, strict=True)
         ],
         **(scores if new.labelled else {}),
@@ -144,7 +144,7 @@ def _row(new: NewRows, run: PredictionCounts, reasons: Reasons, row: int) -> dic
 
 
 class Reasons:
-    """Why each label is present: the rule of a list that set it, or the rules of an ensemble with their weights."""
+    """Reasons for labels: the rule of a list that set it, or the rules of an ensemble with their weights."""
 
     def __init__(self, model: Any, run: PredictionCounts) -> None:
         self.model, self.rows = model, run.covers_of.rows
@@ -170,11 +170,11 @@ class Reasons:
     def _rules(self, label: int) -> Ints:
         """Per row, the rule of a list that sets a label; -1 if none does."""
         if label not in self._deciding:
-            found = np.full(self.rows, -1, dtype=np.int64)
+            deciding = np.full(self.rows, -1, dtype=np.int64)
             for number in range(len(self._fired) - 1, -1, -1):
                 if label in self.model.heads[number]:
-                    found[self._fired[number].astype(bool)] = number
-            self._deciding[label] = found
+                    deciding[self._fired[number].astype(bool)] = number
+            self._deciding[label] = deciding
         return self._deciding[label]
 
 
@@ -189,8 +189,8 @@ def predictions_table(new: NewRows, model: Any) -> str:
     titles = [f"true {name}" for name in names] if new.labelled else []
     writer.writerow(["example", *names, *(f"why {name}" for name in names), *titles])
     for row in range(len(predicted)):
-        own = str(row + 1) if ids is None else safe_cell(ids[row])
+        row_id = str(row + 1) if ids is None else safe_cell(ids[row])
         why = [safe_cell(reasons.of(row, label)) if predicted[row, label] else "" for label in range(len(names))]
-        known = ["" if value == UNKNOWN else int(value) for value in truth[row]] if new.labelled else []
-        writer.writerow([own, *predicted[row].tolist(), *why, *known])
+        true_values = ["" if value == UNKNOWN else int(value) for value in truth[row]] if new.labelled else []
+        writer.writerow([row_id, *predicted[row].tolist(), *why, *true_values])
     return stream.getvalue()

@@ -14,7 +14,7 @@ from typing import Any
 from polyrule.conditions import canonical_key
 from polyrule.conditions.simplify import simplify_body
 from polyrule.errors import OptionError
-from polyrule.studio.steps import Step, apply, read_step, said, words
+from polyrule.studio.steps import Step, apply, read_step, rule_text_at, words
 
 Note = dict[str, Any]
 #: members of a rule's note
@@ -70,9 +70,9 @@ class Project:
     def opened(self, model: Any, what: str, by: str = "", step: Step | None = None) -> Project:
         """Return the project with a model that was learned or brought along."""
         parent = self.at if self.at >= 0 else None
-        kept = _kept_notes(self.current, model) if self.at >= 0 else {}
+        carried = _kept_notes(self.current, model) if self.at >= 0 else {}
         brought = model.info.get("notes")
-        notes = kept | (_readable_notes(brought) if isinstance(brought, dict) else {})
+        notes = carried | (_readable_notes(brought) if isinstance(brought, dict) else {})
         return self._with(Version(model, step or {"do": "open"}, what, "", by, _now(), parent, notes))
 
     def changed(self, step: Any, why: str = "", by: str = "") -> Project:
@@ -89,15 +89,15 @@ class Project:
         return self if parent is None else replace(self, at=parent)
 
     def redone(self) -> Project:
-        """Return the project one step on, to what was made last from the version at hand."""
+        """Return the project one step on, to the latest change of the current version."""
         following = self.following
         return self if following is None else replace(self, at=following)
 
     @property
     def following(self) -> int | None:
         """Number of the version that redo leads to."""
-        made = [number for number, version in enumerate(self.versions) if version.parent == self.at]
-        return made[-1] if made and self.at >= 0 else None
+        later = [number for number, version in enumerate(self.versions) if version.parent == self.at]
+        return later[-1] if later and self.at >= 0 else None
 
     def gone_to(self, number: int) -> Project:
         """Return the project at another version."""
@@ -107,15 +107,15 @@ class Project:
 
     def path(self) -> list[int]:
         """Return the versions that lead to the one that is looked at, in order."""
-        found: list[int] = []
+        numbers: list[int] = []
         place: int | None = self.at
         while place is not None and place >= 0:
-            found.append(place)
+            numbers.append(place)
             place = self.versions[place].parent
-        return found[::-1]
+        return numbers[::-1]
 
     def scored(self, scores: tuple[float, float]) -> Project:
-        """Return the project with the scores of the version at hand."""
+        """Return the project with the scores of the current version."""
         versions = list(self.versions)
         versions[self.at] = replace(self.current, scores=scores)
         return replace(self, versions=tuple(versions))
@@ -136,41 +136,43 @@ def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
     """Return the notes after a step: a changed rule keeps its name and comment."""
     notes = dict(before.notes)
     if step["do"] in ("replace", "split", "reweigh"):
-        old = said(before.model, step["rule"])
+        old = rule_text_at(before.model, step["rule"])
         if old in notes and step["rule"] < len(model.rules):
-            notes.setdefault(said(model, step["rule"]), notes[old])
+            notes.setdefault(rule_text_at(model, step["rule"]), notes[old])
     if step["do"] == "join":
-        olds = [notes[text] for index in step["rules"] if (text := said(before.model, index)) in notes]
+        olds = [notes[text] for index in step["rules"] if (text := rule_text_at(before.model, index)) in notes]
         if olds:
-            notes.setdefault(said(model, step["rules"][0]), olds[0])
+            notes.setdefault(rule_text_at(model, step["rules"][0]), olds[0])
     if step["do"] == "note":
-        text = said(model, step["rule"])
+        text = rule_text_at(model, step["rule"])
         note = notes.get(text, {}) | {key: step[key] for key in NOTE if key in step}
         notes[text] = {key: value for key, value in note.items() if value}
-    there = {said(model, index) for index in range(len(model.rules))}
+    there = {rule_text_at(model, index) for index in range(len(model.rules))}
     return {text: note for text, note in notes.items() if note and text in there}
 
 
 def _kept_notes(before: Version, model: Any) -> dict[str, Note]:
     """Return the notes on rules that another model has as well; in a scorecard they may have other points there."""
-    notes = {meaning(rule): before.notes.get(said(before.model, at)) for at, rule in enumerate(before.model.rules)}
-    found = {said(model, at): notes.get(meaning(rule)) for at, rule in enumerate(model.rules)}
-    return {text: dict(note) for text, note in found.items() if note}
+    notes = {
+        meaning(rule): before.notes.get(rule_text_at(before.model, at)) for at, rule in enumerate(before.model.rules)
+    }
+    by_text = {rule_text_at(model, at): notes.get(meaning(rule)) for at, rule in enumerate(model.rules)}
+    return {text: dict(note) for text, note in by_text.items() if note}
 
 
 def meaning(rule: Any) -> Any:
-    """Return what a rule says apart from points and names of groups, to find it again in another model."""
+    """Return a key of a rule without points and names of groups, to find it in another model."""
     head = [(entry.label, getattr(entry, "value", None)) for entry in rule.head]
     return tuple(head), canonical_key(simplify_body(rule.body)), getattr(rule, "stop", False)
 
 
-def _readable_notes(found: dict[str, Any]) -> dict[str, Note]:
+def _readable_notes(stored: dict[str, Any]) -> dict[str, Note]:
     """Notes that a model file brings along, as far as they are what this version writes."""
     notes: dict[str, Note] = {}
-    for text, note in found.items():
+    for text, note in stored.items():
         if isinstance(note, dict):
-            kinds = {"name": str, "comment": str, "pinned": bool}
-            notes[text] = {key: note[key] for key, kind in kinds.items() if isinstance(note.get(key), kind)}
+            types = {"name": str, "comment": str, "pinned": bool}
+            notes[text] = {key: note[key] for key, kind in types.items() if isinstance(note.get(key), kind)}
     return notes
 
 

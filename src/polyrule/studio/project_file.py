@@ -73,7 +73,7 @@ def save_project(path: Path, project: Project, data: dict[str, Any] | None, enco
 
 
 def read_project(path: Path) -> tuple[Project, dict[str, Any] | None]:
-    """Read a project and what it says about its data; whatever the bytes, a project or one typed error."""
+    """Read a project and the description of its data; any bytes give a project or one typed error."""
     allowed = current_limits()
     raw = path.read_bytes()
     allowed.check_bytes(str(path), len(raw))
@@ -101,8 +101,8 @@ def read_project(path: Path) -> tuple[Project, dict[str, Any] | None]:
 def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> Version:
     members = node.fields(("model", "rules", "step", "what", "why", "by", "when", "parent", "notes"), ("scores",))
     shell = shells[members["model"].whole(0, len(shells) - 1)]
-    chosen = [pool[item.whole(0, len(pool) - 1)].value for item in members["rules"]]
-    model = loads(json.dumps({**shell.mapping(), "rules": chosen}), source=node.source, check=False)
+    rules = [pool[item.whole(0, len(pool) - 1)].value for item in members["rules"]]
+    model = loads(json.dumps({**shell.mapping(), "rules": rules}), source=node.source, check=False)
     notes = {text: dict(Node(note, node.source, text).mapping()) for text, note in members["notes"].mapping().items()}
     return Version(
         model,
@@ -118,11 +118,11 @@ def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> V
 
 
 def _last_word(node: Node, versions: int) -> dict[str, Any]:
-    found: dict[str, Any] = node.mapping()
+    entry_of_file: dict[str, Any] = node.mapping()
     for entry in node.member("versions"):
         entry.member("version").whole(0, versions - 1)
         entry.member("scores").mapping()
-    return found
+    return entry_of_file
 
 
 def _scores(node: Node) -> tuple[float, float]:
@@ -138,7 +138,7 @@ def sole_writer(path: Path) -> Iterator[None]:
 
     The lock lies on a file beside the project, because the project itself is replaced at every save.
     """
-    with hold(path.with_name(f".{path.name}.lock")) as mine:
-        if not mine:
+    with hold(path.with_name(f".{path.name}.lock")) as is_sole:
+        if not is_sole:
             raise OptionError(f"{path}: another polyrule studio has this project open; close it, or name another")
         yield

@@ -1,6 +1,6 @@
-"""Questions about the model at hand; none of them changes it.
+"""Questions about the current model; none of them changes it.
 
-Also how the text of a rule that somebody types could go on, and rules as the page puts them together: points by label,
+Also completions of typed rules, and rules as the page puts them together: points by label,
 and conditions as [kind, column, value].
 """
 
@@ -45,7 +45,7 @@ MAX_FOUND = 8
 
 
 class Questions:
-    """What a person may ask a session."""
+    """Questions that a page may ask."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -58,19 +58,19 @@ class Questions:
         return self.session.examples()
 
     def intervals(self) -> dict[str, Any]:
-        """Return how far the scores on the held-out part could be off; others need not wait for it."""
+        """Return confidence intervals of the held-out scores; other questions need not wait."""
         with self.session.lock:
             bench, model, at = self._bench(), self._project.model, self._project.at
             bench.tallies(model)
         return {"interval": bench.intervals(model), "at": at}
 
     def labels(self) -> dict[str, Any]:
-        """Return the model with all that is told about labels: the graph and which stand in for which."""
+        """Return the model with the graph and the confusions of its labels."""
         version = self._project.current
         return {"view": self._bench().view(version.model, version.notes, graph=True)}
 
     def trial(self, value: Any) -> dict[str, Any]:
-        """Return what a step would do, without doing it; a draft that makes no sense yet is no failure."""
+        """Return the effect of a step, without taking it; an incomplete draft is no failure."""
         try:
             step = read_step(Node(value, "trial").fields(("step",))["step"].value)
             return self._typed(step) if step["do"] in ("insert", "replace") else self._tried(step)
@@ -100,20 +100,20 @@ class Questions:
         step = {**step, "text": reading.text}
         after, index = apply(model, step), step["at"] if step["do"] == "insert" else step["rule"]
         counts = rule_counts(index, bench.tallies(after))
-        shown = {"text": reading.text, "words": sentence(after, after.rules[index])}
-        return self._tried(step) | shown | {"notes": reading.notes, "counts": counts}
+        texts = {"text": reading.text, "words": sentence(after, after.rules[index])}
+        return self._tried(step) | texts | {"notes": reading.notes, "counts": counts}
 
     def _tried(self, step: dict[str, Any]) -> dict[str, Any]:
         before = self._project.model
         after = apply(before, step)
-        found = {"step": step, "effect": self._bench().effect(before, after)}
+        answer = {"step": step, "effect": self._bench().effect(before, after)}
         if step["do"] != "join":
-            return found
+            return answer
         rule = after.rules[step["rules"][0]]
-        return found | {"text": text_of(rule, after), "words": sentence(after, rule)}
+        return answer | {"text": text_of(rule, after), "words": sentence(after, rule)}
 
     def conditions(self, value: Any) -> dict[str, Any]:
-        """Return which conditions of a rule could be dropped, and which added."""
+        """Return conditions of a rule that could be dropped, and others that could be added."""
         rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
         return rule_changes.conditions(self._bench(), self._project.model, rule)
 
@@ -126,7 +126,7 @@ class Questions:
         return {"text": format_name(Node(value, "label").fields(("name",))["name"].text())}
 
     def complete(self, value: Any) -> dict[str, Any]:
-        """Return how the text of a rule could go on."""
+        """Return completions of the text of a rule."""
         text = Node(value, "complete").fields(("text",))["text"].text()
         return {"offers": complete(self._project.model, text[:5000])}
 
@@ -150,8 +150,8 @@ class Questions:
             by_part = [np.flatnonzero(unpacked_bits(part.covers.body(body), len(part))) for part in bench.parts]
         total = sum(map(len, by_part))
         held_out = by_part[1][:MAX_FOUND]
-        shown = [by_part[0][: MAX_FOUND - len(held_out)], held_out]
-        examples = chosen_examples(bench.parts, shown, used_features(model.rules))
+        first_rows = [by_part[0][: MAX_FOUND - len(held_out)], held_out]
+        examples = chosen_examples(bench.parts, first_rows, used_features(model.rules))
         return {"examples": examples, "words": f"{words}{total:,} example{'' if total == 1 else 's'}"}
 
     def _conditions_of(self, text: str) -> tuple[tuple[Condition, ...], str]:
@@ -178,9 +178,9 @@ class Questions:
             raise OptionError("rules are suggested for training examples only; held-out ones are never learned from")
         label = members["label"].maybe(lambda n: n.whole(0, 10**6))
         value_wanted = {"missed": 1, "extra": 0}.get(str(members["filter"].value))
-        directions = self.session.intake.setup.monotone
-        found = ask.suggest(self._bench(), self._project.model, words, label, value_wanted, directions)
-        return {"suggestions": found}
+        directions = self.session.limits()["monotone"]
+        suggestions = ask.suggest(self._bench(), self._project.model, words, label, value_wanted, directions)
+        return {"suggestions": suggestions}
 
     def _selection(self, value: Any, more: tuple[str, ...] = ()) -> tuple[dict[str, Node], int, Words]:
         """Read which examples are meant: a filter, or the rows themselves."""
@@ -196,7 +196,7 @@ class Questions:
         return members, at, bench.select(self._project.model, at, kind, label, rule)
 
     def new_rows(self, value: Any) -> dict[str, Any]:
-        """Return what the model at hand predicts for the table of new examples, some rows at a time."""
+        """Return predictions for the table of new examples, some rows at a time."""
         start = Node(value, "new").fields((), ("start",))["start"].maybe(lambda n: n.whole(0, 10**9)) or 0
         new, model = self.session.new_rows, self._project.model
         if new is None:
@@ -211,7 +211,7 @@ class Questions:
         return compare(self._bench(), first, second)
 
 
-#: ways to go on with a text that a page is told of
+#: maximum number of completions that a page gets
 MOST_OFFERED = 12
 # A group of alternatives that is not closed yet: its bracket, and what is in it by now.
 _GROUP = re.compile(r'\b(?:any|at least \d+) of\s*(?:"[^"]*"\s*)?([({])([^)}]*|[^)]*)$')
@@ -219,7 +219,7 @@ _NAME = re.compile(r'(?:^|<-|,|\{|=|¬|!|~)\s*("?[^,<>={}¬"]*)$')
 
 
 def complete(model: Any, text: str) -> list[dict[str, str]]:
-    """Return how the text of a rule could go on: names of labels before the arrow, of features and values behind it.
+    """Return completions of the text of a rule: names of labels before the arrow, of features and values behind it.
 
     Examples
     --------
@@ -256,8 +256,8 @@ def complete(model: Any, text: str) -> list[dict[str, str]]:
 
 def _category_names(model: Any, before: str) -> list[tuple[str, str, str]]:
     """Categories of the feature whose comparison or set is being typed."""
-    asked = re.split(r"<-|,(?![^{]*$)|,(?=[^{}]*(?:=|in\s*\{))", before.split("<-", 1)[1])[-1]
-    name = re.sub(r"\s*(=|in\s*\{.*)$", "", asked.strip(), flags=re.DOTALL).strip().strip('"')
+    last_condition = re.split(r"<-|,(?![^{]*$)|,(?=[^{}]*(?:=|in\s*\{))", before.split("<-", 1)[1])[-1]
+    name = re.sub(r"\s*(=|in\s*\{.*)$", "", last_condition.strip(), flags=re.DOTALL).strip().strip('"')
     for feature in model.features:
         if feature.name == name:
             return [(category, format_category(category), "category") for category in feature.categories]
@@ -276,14 +276,14 @@ def read_weights(node: Node) -> tuple[Entry, ...]:
     """Return the labels of a weighted rule with the points that the page gives them; those with 0 are left out."""
     pairs = [_items(one, 2) for one in node]
     entries = (Entry(label.whole(0, _MOST), float(weight.number())) for label, weight in pairs)
-    kept = tuple(sorted((entry for entry in entries if entry.weight), key=lambda entry: entry.label))
-    if not kept:
+    nonzero = tuple(sorted((entry for entry in entries if entry.weight), key=lambda entry: entry.label))
+    if not nonzero:
         raise OptionError("at least one label needs points other than 0; or remove the rule")
-    return kept
+    return nonzero
 
 
 def _items(node: Node, size: int) -> list[Node]:
-    found: list[Any] = node.items()
-    if len(found) != size:
+    items: list[Any] = node.items()
+    if len(items) != size:
         node.fail(f"must hold {size} values")
-    return found
+    return items

@@ -1,4 +1,4 @@
-"""Which conditions of a rule could be dropped, added or given an alternative, ranked by what that would do."""
+"""Conditions of a rule that could be dropped, added or given an alternative, ranked by the effect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_TRIED = 24
 
 Body = tuple[Condition, ...]
 Found = tuple[float, int, FeatureCondition]
-"""What a condition gains on the examples it was looked for on, its column, and the condition."""
+"""Gain of a condition on the searched examples, its column, and the condition."""
 
 
 def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[str, Any]]]:
@@ -83,8 +83,8 @@ def _sharper(bench: Workbench, model: Any, index: int) -> list[FeatureCondition]
     fired = run.fired[index]
     for _, agree, differ in _sides(part, rule):
         gain += unpacked_bits(fired & agree, part.rows).astype(float) - unpacked_bits(fired & differ, part.rows)
-    found = _best(bench, gain, fired, beats_all=True)
-    return [condition for condition in found if condition not in rule.body]
+    conditions_by_gain = _best(bench, gain, fired, beats_all=True)
+    return [condition for condition in conditions_by_gain if condition not in rule.body]
 
 
 def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Condition, FeatureCondition]]:
@@ -94,7 +94,7 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
     """
     part, run, rule = bench.parts[0].covers, bench.tallies(model)[0], model.rules[index]
     grouped = group_of(rule.body) is not None
-    found: list[tuple[Body, Condition, FeatureCondition]] = []
+    offers: list[tuple[Body, Condition, FeatureCondition]] = []
     for at, condition in enumerate(rule.body):
         members = condition.alternatives
         if not members or (grouped and len(members) == 1):
@@ -108,8 +108,8 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
         for other in _best(bench, gain, beside, beats_all=False)[: MOST_TRIED // len(rule.body)]:
             if other not in members:
                 group = simplify_group(GroupCondition((*members, other), name=condition.name))
-                found.append((simplify_body((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
-    return found
+                offers.append((simplify_body((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
+    return offers
 
 
 def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
@@ -125,16 +125,16 @@ def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[Fe
     rows = thinned(np.flatnonzero(unpacked_bits(on, len(part))), MOST_SEARCHED // 2)
     table = part.table[rows]
     gain = gain[rows]
-    found: list[Found] = []
+    candidates: list[Found] = []
     for column, feature in enumerate(table.features):
         values = table.column(column)
         if feature.is_nominal:
-            found += _categories(column, values, gain, len(feature.categories))
+            candidates += _categories(column, values, gain, len(feature.categories))
         else:
-            found += _thresholds(column, values, gain, feature.is_stepped)
+            candidates += _thresholds(column, values, gain, feature.is_stepped)
     bar = float(gain.sum()) if beats_all else 0.0
-    found = sorted((one for one in found if one[0] > bar), key=lambda one: (-one[0], one[1]))
-    return [condition for _, _, condition in found[:MOST_TRIED]]
+    candidates = sorted((one for one in candidates if one[0] > bar), key=lambda one: (-one[0], one[1]))
+    return [condition for _, _, condition in candidates[:MOST_TRIED]]
 
 
 def _categories(column: int, values: Floats, gain: Floats, size: int) -> list[Found]:

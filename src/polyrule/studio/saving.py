@@ -31,10 +31,10 @@ def _predictions(session: Session) -> str:
     writer.writerow(["example", "part", *names, *(f"true {name}" for name in names)])
     for part, data in (("training", train), ("held out", test)):
         truth = dense_labels(data.Y)
-        for row, said in enumerate(model.predict(data.X).tolist()):
-            own = str(row + 1) if data.row_ids is None else safe_cell(data.row_ids[row])
-            known = ["" if value == 2 else int(value) for value in truth[row]]
-            writer.writerow([own, part, *said, *known])
+        for row, predicted in enumerate(model.predict(data.X).tolist()):
+            row_id = str(row + 1) if data.row_ids is None else safe_cell(data.row_ids[row])
+            true_values = ["" if value == 2 else int(value) for value in truth[row]]
+            writer.writerow([row_id, part, *predicted, *true_values])
     return stream.getvalue()
 
 

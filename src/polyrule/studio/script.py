@@ -15,7 +15,7 @@ from polyrule.utils.version import __version__
 
 
 def script(project: Project, intake: Intake, examples: int, recounted: bool, items: bool = False) -> str:
-    """Return a script that learns and changes the model at hand again, step by step.
+    """Return a script that learns and changes the current model again, step by step.
 
     The split is made by how many `examples` the whole data has; `recounted` states if the saved model was counted
     anew after the last change, `items` if words of texts, members of lists or days between dates are features.
@@ -43,6 +43,9 @@ def script(project: Project, intake: Intake, examples: int, recounted: bool, ite
         lines.append('opened = polyrule.load("opened.json")  # the model that the work began with')
     lines += [*_data(intake, examples, opened), ""]
     widen = items and not opened
+    forbids = any("forbid" in version.step.get("options", {}).get("constraints", {}) for version in project.versions)
+    if forbids and not widen:
+        lines += ["features = train.features", ""]
     if widen:
         lines += [
             "# words of texts, members of lists and days between dates, so that any rule can be written",
@@ -103,12 +106,12 @@ def _read(what: str, origin: Origin, setup: Setup, features: str) -> list[str]:
         line = f"{what} = datasets.load({name!r}{f', part={part!r}' if part else ''})"
         skip = f'{what} = replace({what}, X=to_table({what}.X, {features}, others="skip"))'
         return [line, *([skip] if features else [])]
-    said = ({"sheet": origin.sheet} if origin.sheet else {}) | setup.reading
-    options = "".join(f", {name}={value!r}" for name, value in said.items())
+    reading = ({"sheet": origin.sheet} if origin.sheet else {}) | setup.reading
+    options = "".join(f", {name}={value!r}" for name, value in reading.items())
     return [f"{what} = read({origin.name!r}{options}{f', features={features}' if features else ''})"]
 
 
 def _comment(what: str, why: str, by: str, when: str) -> Sequence[str]:
     """The history of a step, one line each, whatever a person typed."""
-    said = [*what.splitlines(), *(f"why: {line}" for line in why.splitlines()), f"{f'{by}, ' if by else ''}{when}"]
-    return [visible(line) for line in said]
+    lines = [*what.splitlines(), *(f"why: {line}" for line in why.splitlines()), f"{f'{by}, ' if by else ''}{when}"]
+    return [visible(line) for line in lines]

@@ -1,4 +1,4 @@
-"""The addresses of the studio: JSON in, JSON out; long work tells how far it is by server-sent events.
+"""The addresses of the studio: JSON in, JSON out; long work reports progress by server-sent events.
 
 The page is the report's own modules with those of the studio behind them, as one script and one style.
 """
@@ -41,18 +41,26 @@ MOST_SECONDS = 600.0
 #: seconds between two looks at a job
 PACE = 0.1
 Turn = AbstractContextManager[Any]
-"""What a question waits for: the lock of the session, or nothing."""
+"""Context in which a question is answered: the lock of the session, or none."""
 
 
 def questions_of(session: Session) -> dict[Callable[..., Any], bool]:
-    """Return what a page may ask when it is its turn, and whether with a value; the address is the method's name."""
-    asked, workers = session.questions, session.workers
+    """Return the methods that a page may call under the lock, True if with a value; the address is the name."""
+    questions, workers = session.questions, session.workers
     with_value = (
-        *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
-        *(asked.trial, asked.shape, asked.conditions, asked.complete, asked.feature, asked.label_text),
-        *(asked.rows, asked.find, asked.shared, asked.suggest, asked.compare, asked.new_rows),
+        *(session.choose_sheet, session.prepare, session.change, session.go_to),
+        *(workers.learn, workers.carried, workers.stop),
+        *(
+            questions.trial,
+            questions.shape,
+            questions.conditions,
+            questions.complete,
+            questions.feature,
+            questions.label_text,
+        ),
+        *(questions.rows, questions.find, questions.shared, questions.suggest, questions.compare, questions.new_rows),
     )
-    without = (session.undo, session.redo, asked.labels, workers.compare_with_others)
+    without = (session.undo, session.redo, questions.labels, workers.compare_with_others)
     return dict.fromkeys(with_value, True) | dict.fromkeys(without, False)
 
 
@@ -127,11 +135,11 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
 
 
 def _answer(method: Callable[..., Any], takes_value: bool, turn: Turn) -> Callable[[Request], Any]:
-    """Answer what a method says, to the question or by itself."""
+    """Return a handler that answers with the result of a method."""
 
     async def answer(request: Request) -> Response:
-        given = (await _json(request),) if takes_value else ()
-        return await _answered(lambda: method(*given), turn)
+        arguments = (await _json(request),) if takes_value else ()
+        return await _answered(lambda: method(*arguments), turn)
 
     return answer
 
@@ -143,8 +151,8 @@ async def _answered(work: Callable[[], Any], turn: Turn) -> Response:
         with turn:
             return work()
 
-    found = await run_in_threadpool(alone)
-    return Response(json.dumps(found, separators=(",", ":"), allow_nan=False), media_type="application/json")
+    answer = await run_in_threadpool(alone)
+    return Response(json.dumps(answer, separators=(",", ":"), allow_nan=False), media_type="application/json")
 
 
 async def _json(request: Request) -> Any:
@@ -152,8 +160,8 @@ async def _json(request: Request) -> Any:
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise OptionError("the question must be of type application/json")
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > MOST_JSON:
             raise LimitError(f"the question has more than the {MOST_JSON} bytes that are allowed")
     try:
@@ -167,7 +175,7 @@ def _no_constant(name: str) -> None:
 
 
 async def _keep(request: Request, folder: Path, name: str, max_bytes: int) -> Origin:
-    """Write a dropped table to a file of our own choosing, named after its content."""
+    """Write a dropped table to a file that is named after its content."""
     if request.headers.get("content-type", "") != "application/octet-stream":
         raise OptionError("a table must be sent as application/octet-stream")
     folder.mkdir(parents=True, exist_ok=True)
@@ -175,17 +183,17 @@ async def _keep(request: Request, folder: Path, name: str, max_bytes: int) -> Or
     try:
         total = 0
         with open(handle, "wb") as stream:
-            async for piece in request.stream():
-                total += len(piece)
+            async for chunk in request.stream():
+                total += len(chunk)
                 if total > max_bytes:
                     raise LimitError(f"the table has more than the {max_bytes} bytes that are allowed")
-                stream.write(piece)
+                stream.write(chunk)
         if not total:
             raise OptionError("the table is empty")
         origin = Origin.of_file(Path(temporary), name)
-        kept = folder / f"{origin.digest[:24]}{file_ending(name)}"
-        os.replace(temporary, kept)
-        return replace(origin, path=str(kept))
+        place = folder / f"{origin.digest[:24]}{file_ending(name)}"
+        os.replace(temporary, place)
+        return replace(origin, path=str(place))
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -234,7 +242,7 @@ _STUDIO = (
 
 @cache
 def script() -> str:
-    """Return everything the page runs, in one scope of its own."""
+    """Return all scripts of the page, in one scope."""
     parts = [*(_read("report", name) for name in _REPORT), *(_read("studio", name) for name in _STUDIO)]
     return '(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();\n"
 

@@ -38,7 +38,10 @@ from polyrule.studio.setup import Origin, Setup, aligned
 from polyrule.studio.workbench import Workbench
 from polyrule.utils.names import visible
 
-ELSEWHERE = "The model was changed in another window. Here it is as it stands; nothing was done to it from this window."
+ELSEWHERE = (
+    "The model has changed meanwhile, in another window or because learning has ended. Here it is as it stands; "
+    "nothing was done to it."
+)
 
 
 class Session:
@@ -76,8 +79,8 @@ class Session:
         if intake.origin is None or intake.looked is None or sheet not in intake.looked.sheets:
             raise OptionError("there is no such sheet")
         test = intake.second
-        found = self.take(replace(intake.origin, sheet=sheet))
-        return found if test is None else self.take(test, "test")
+        columns = self.take(replace(intake.origin, sheet=sheet))
+        return columns if test is None else self.take(test, "test")
 
     def begin(self, origin: Origin, test: Origin | None = None) -> None:
         """Take data that was named where the studio was started."""
@@ -87,7 +90,7 @@ class Session:
             self._read(self.intake.setup)
 
     def columns(self, start: int = 0, find: str = "") -> dict[str, Any]:
-        """Return the columns of the data as they were first seen, and what is said about them by now."""
+        """Return the columns of the data as they were first read, and their setup."""
         return self.intake.columns(start, find) | {"ready": self.bench is not None}
 
     def prepare(self, value: Any) -> dict[str, Any]:
@@ -102,11 +105,11 @@ class Session:
 
     def _read(self, setup: Setup) -> None:
         """Read the examples; where that fails everything stays as it was."""
-        said, train, test = self.intake.examples(setup, self._given)
+        completed, train, test = self.intake.examples(setup, self._given)
         if self._given is None:
-            check_size(train, said.reading)
-        self.bring(train, test, self._given, said.kept())
-        self.intake.read(said)
+            check_size(train, completed.reading)
+        self.bring(train, test, self._given, completed.kept())
+        self.intake.read(completed)
 
     def bring(self, train: Dataset, test: Dataset, model: Any = None, keep: Collection[str] = ()) -> None:
         """Begin to work on these examples, with a model where there is one; `keep` names identifiers to learn from."""
@@ -125,15 +128,15 @@ class Session:
             self.intake.origin = Origin("python", train.name)
 
     def judge(self, origin: Origin) -> dict[str, Any]:
-        """Score the model at hand, and the one its changes began with, on a file that nobody here has seen."""
+        """Score the current model, and the one before its changes, on a file that was not used before."""
         bench, path = self.examples(), self.project.path()
         begun = max((at for at in path if self.project.versions[at].step["do"] in ("learn", "open")), default=0)
         fresh = self.intake.fresh(origin, bench.train)
         models = {at: self.project.versions[at].model for at in dict.fromkeys((begun, self.project.at))}
-        found = {"file": visible(origin.name), "examples": len(fresh), "versions": judged(fresh, models)}
+        judgment = {"file": visible(origin.name), "examples": len(fresh), "versions": judged(fresh, models)}
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        self.project = self.project.judged({**found, "sha256": origin.digest, "when": when, "by": self.by})
-        return found | self._save()
+        self.project = self.project.judged({**judgment, "sha256": origin.digest, "when": when, "by": self.by})
+        return judgment | self._save()
 
     def predict(self, origin: Origin) -> dict[str, Any]:
         """Read a table of new examples, which stay in memory only, and predict them."""
@@ -172,13 +175,24 @@ class Session:
             "labels": [] if self.bench is None else list(self.bench.label_names),
             "onnx": find_spec("onnx") is not None,
             "predicts": self.new_rows is not None,
+            "limits": self.limits(),
+            "sources": [] if self.bench is None else self.bench.sources(),
             "lastWords": [dict(one) for one in self.project.last_words],
             "job": self.workers.job.number if self.workers.job is not None and self.workers.busy else None,
             **self.view(),
         }
 
+    def limits(self) -> dict[str, Any]:
+        """Return columns left out and directions with which the current model was learned."""
+        for number in reversed(self.project.path()):
+            step = self.project.versions[number].step
+            if step["do"] == "learn":
+                limits = Recipe.of_step(step).options.get("constraints", {})
+                return {"forbid": limits.get("forbid", []), "monotone": limits.get("monotone", {})}
+        return {"forbid": [], "monotone": self.intake.setup.monotone}
+
     def view(self) -> dict[str, Any]:
-        """Return the model at hand with its counts, and where it stands in the history."""
+        """Return the current model with its counts, and the history."""
         if self.bench is None or self.project.at < 0:
             return {"view": None, "history": self.history()}
         version = self.project.current
@@ -291,22 +305,22 @@ class Session:
         return replace(model, info=info | ({"notes": notes} if notes else {}))
 
     def _steps(self) -> list[dict[str, Any]]:
-        """Return the history of the model at hand as its file keeps it."""
-        found = []
+        """Return the history of the current model as its file stores it."""
+        steps = []
         for number in self.project.path():
             one = self.project.versions[number]
             train, held_out = one.scores or self._scores(one.model)
             step = {"what": one.what, "why": one.why, "by": one.by, "when": one.when, "step": one.step["do"]}
-            found.append(step | {"rules": len(one.model), "micro_f1": {"training": train, "held out": held_out}})
-        return found
+            steps.append(step | {"rules": len(one.model), "micro_f1": {"training": train, "held out": held_out}})
+        return steps
 
     def _last_words(self) -> list[dict[str, Any]]:
-        """Return the scores on files that were not used before, of versions that led to the model at hand.
+        """Return the scores on files that were not used before, of versions that led to the current model.
 
         Each names the step of the history by its number, from 1.
         """
         places = {number: place + 1 for place, number in enumerate(self.project.path())}
-        found = []
+        entries = []
         for one in self.project.last_words:
             versions = [
                 {**entry, "version": places[entry["version"]]}
@@ -314,11 +328,11 @@ class Session:
                 if entry["version"] in places
             ]
             if versions:
-                found.append({**one, "versions": versions})
-        return found
+                entries.append({**one, "versions": versions})
+        return entries
 
     def _recounts(self) -> bool:
-        """Whether rules were changed since the model was learned or opened, so that their counts are old."""
+        """True if rules were changed since the model was learned or opened, so that their counts are old."""
         if not isinstance(self.project.model, RuleEnsemble) and not self.examples().all_known:
             return False
         for number in reversed(self.project.path()):

@@ -1,4 +1,4 @@
-"""From a file to examples to learn from and examples held out: a first look, what a person says about it, the split."""
+"""Setup of a table: a first look at a file, the options of its columns, and the split."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHARE = 1 / 3
 
 @dataclass(frozen=True)
 class Origin:
-    """Where data came from; `path` is this program's own, never the page's."""
+    """Source of data; `path` is chosen by this program, never by the page."""
 
     kind: str  # one of "file", "benchmark", "python"
     name: str  # what a person calls it: the name of the file, or of the benchmark
@@ -49,7 +49,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a person says about the columns of a file; the options of `polyrule.data.read` and of the split."""
+    """Options of the columns of a file, for `polyrule.data.read` and for the split."""
 
     # Options for `polyrule.data.read` that differ from its defaults
     reading: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +65,9 @@ class Setup:
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
         members = Node(value, "setup").fields((), (*READING, "monotone", "share", "seed", "keep"))
-        reading = {name: said for name, read in READING.items() if (said := members[name].maybe(read))}
+        reading = {
+            name: value_of_option for name, read in READING.items() if (value_of_option := members[name].maybe(read))
+        }
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
         directions = members["monotone"].maybe(Node.mapping) or {}
@@ -78,9 +80,9 @@ class Setup:
         return cls(reading, monotone, SHARE if share is None else share, seed, keep)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads."""
-        said = {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
-        return said | ({"keep": list(self.keep)} if self.keep else {})
+        """Return the plain values that `from_json` reads."""
+        members = {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
+        return members | ({"keep": list(self.keep)} if self.keep else {})
 
     def kept(self) -> set[str]:
         """Return the columns that are learned from although they tell rows apart."""
@@ -102,9 +104,9 @@ READING: dict[str, Callable[[Node], Any]] = {
 }
 
 
-def thinned(rows: Ints, most: int) -> Ints:
-    """Return at most so many examples, evenly spread."""
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+def thinned(rows: Ints, max_rows: int) -> Ints:
+    """Return at most `max_rows` examples, evenly spread."""
+    return rows if len(rows) <= max_rows else rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]
 
 
 def file_ending(name: str) -> str:
@@ -142,12 +144,12 @@ def sheets_of(origin: Origin) -> tuple[str, ...]:
 
 
 def first_look(origin: Origin) -> tuple[Origin, Look]:
-    """Read a file before anything is known about it; of a workbook the sheet at hand, or the first that can be read."""
+    """Read a file without options; from a workbook the selected sheet, or the first that can be read."""
     sheets, problems = sheets_of(origin), []
     for sheet in (origin.sheet,) if origin.sheet or not sheets else sheets:
-        chosen = replace(origin, sheet=sheet)
+        candidate = replace(origin, sheet=sheet)
         try:
-            return chosen, replace(_first_look(chosen), sheets=sheets)
+            return candidate, replace(_first_look(candidate), sheets=sheets)
         except LimitError:
             raise
         except DataError as problem:  # a title page, for example
@@ -191,12 +193,12 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
     nested = [column for column in columns if column.kind == "nested"]
     timed = tuple(column.name for column in columns if column.remark == TIMES)
     while True:
-        said = dict(reading)
+        options = dict(reading)
         for option in ("nominal", "words", "drop"):
             if names := [column.name for column in odd if ODD[column.kind] == option]:
-                said[option] = names
+                options[option] = names
         try:
-            data, named = _load_unlabelled(origin, said)
+            data, named = _load_unlabelled(origin, options)
             break
         except DataError as problem:  # lists can be read, records cannot
             refused = next((column for column in nested if f"column {column.name!r}" in str(problem)), None)
@@ -207,7 +209,7 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
     if not len(data):
         raise DataError(f"{origin.name}: has no rows")
     styles = frozenset(column.advice for column in columns) & _STYLES.keys()
-    return Look(data, named, Setup(said), tuple(odd), timed, styles)
+    return Look(data, named, Setup(options), tuple(odd), timed, styles)
 
 
 def _load_unlabelled(origin: Origin, reading: dict[str, Any]) -> tuple[Dataset, tuple[str, ...]]:
@@ -224,14 +226,16 @@ ODD = {"mixed": "nominal", "string": "words", "nested": "drop", "relational": "d
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
-    """Read the data with everything that is said about it."""
+    """Read the data with its setup."""
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
         data = load_benchmark(name, part=part or None)  # type: ignore[arg-type]
         return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
-    given = {} if features is None else {"features": features}
+    encoded = {} if features is None else {"features": features}
     with shown_as(origin):
-        return read(origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **given)
+        return read(
+            origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **encoded
+        )
 
 
 def _sheet(origin: Origin) -> dict[str, Any]:
@@ -244,8 +248,8 @@ def shown_as(origin: Origin) -> Iterator[None]:
     try:
         yield
     except DataError as problem:
-        told = str(problem).replace(origin.path, visible(origin.name))
-        raise (LimitError if isinstance(problem, LimitError) else DataError)(told) from problem
+        message = str(problem).replace(origin.path, visible(origin.name))
+        raise (LimitError if isinstance(problem, LimitError) else DataError)(message) from problem
 
 
 def split(data: Dataset, setup: Setup) -> tuple[Dataset, Dataset]:

@@ -1,4 +1,4 @@
-"""The steps of which work on a model is made: what each does, how it is said, and the Python that repeats it.
+"""Steps that change a model: the change, its description, and Python code that repeats it.
 
 A step is plain JSON with a member "do". Steps come from the page and from project files, so every member is checked
 here, once.
@@ -43,8 +43,8 @@ def read_step(value: Any) -> Step:
         node.fail(f"does not say what to do: one of {', '.join(_MEMBERS)}")
     required, optional = _MEMBERS[str(do)]
     members = node.fields(("do", *required), optional)
-    given = [*required, *(name for name in optional if members[name].value is not None)]
-    return {"do": do} | {name: _READ[name](members[name]) for name in given}
+    present = [*required, *(name for name in optional if members[name].value is not None)]
+    return {"do": do} | {name: _READ[name](members[name]) for name in present}
 
 
 def _text(node: Node) -> str:
@@ -75,8 +75,8 @@ def _calls(model: Any, step: Step) -> list[tuple[str, tuple[Any, ...]]]:
         rule_at(model, step["rule"])
         return []
     if do == "split":
-        at, (kept, alone) = step["rule"], split_texts(model, step["rule"], step["label"])
-        return [("replace", (at, kept)), ("insert", (at + 1, alone))]
+        at, (shorter, alone) = step["rule"], split_texts(model, step["rule"], step["label"])
+        return [("replace", (at, shorter)), ("insert", (at + 1, alone))]
     if do == "join":
         if len(step["rules"]) < 2:
             raise OptionError("choose at least two rules to join")
@@ -91,18 +91,18 @@ def _calls(model: Any, step: Step) -> list[tuple[str, tuple[Any, ...]]]:
 
 def apply(model: Any, step: Step) -> Any:
     """Return the model as it is after a step; names and comments do not change it."""
-    for method, given in _calls(model, step):
-        model = getattr(model, method)(*given)
+    for method, arguments in _calls(model, step):
+        model = getattr(model, method)(*arguments)
     return model
 
 
 def code(model: Any, step: Step) -> list[str]:
     """Return the lines of Python that do to `model` what the step does."""
-    return [f"model = model.{method}({', '.join(map(repr, given))})" for method, given in _calls(model, step)]
+    return [f"model = model.{method}({', '.join(map(repr, arguments))})" for method, arguments in _calls(model, step)]
 
 
 def words(model: Any, step: Step) -> str:
-    """Say what the step does to `model`, for the history."""
+    """Return a description of a step for the history."""
     do = step["do"]
     if do == "remove":
         return f"removed rule {step['rule'] + 1}: {sentence(model, rule_at(model, step['rule']))}"
@@ -132,28 +132,28 @@ def _after(model: Any, step: Step, index: int) -> str:
     return sentence(after, after.rules[index])
 
 
-def said(model: Any, index: int) -> str:
-    """Return what a rule says, without counts: the key of its name and comment, and what a person edits."""
+def rule_text_at(model: Any, index: int) -> str:
+    """Return the text of a rule without counts, which is the key of its name and comment."""
     return text_of(rule_at(model, index), model)
 
 
 def text_of(rule: Rule | WeightedRule, model: Any) -> str:
-    """Return what a rule says in the names of a model; it reads back as the same rule."""
+    """Return a rule in the names of a model; the text reads back as the same rule."""
     return rule_text(rule, model)
 
 
 def split_texts(model: Any, index: int, label: int) -> tuple[str, str]:
     """Return a rule without one of its labels, and the rule for that label alone."""
     rule = rule_at(model, index)
-    kept = tuple(literal for literal in rule.head if literal.label != label)
+    others = tuple(literal for literal in rule.head if literal.label != label)
     alone = tuple(literal for literal in rule.head if literal.label == label)
-    if not alone or not kept:
+    if not alone or not others:
         raise OptionError(f"rule {index + 1} has no such label beside others, so there is nothing to split off")
-    return text_of(replace(rule, head=kept), model), text_of(replace(rule, head=alone), model)
+    return text_of(replace(rule, head=others), model), text_of(replace(rule, head=alone), model)
 
 
 def _group_name(model: Any, step: Step) -> str:
-    """Return what the group of joined rules shall be called; values of one feature make a set, which has no name."""
+    """Return the name of the group of joined rules; values of one feature make a set, which has none."""
     name: str = step.get("name", "").strip()
     return name if name and group_of(model.join(*step["rules"]).rules[step["rules"][0]].body) else ""
 

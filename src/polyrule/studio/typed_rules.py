@@ -17,7 +17,7 @@ from polyrule.data.derive.words import Cell
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.studio.steps import Step, apply, said
+from polyrule.studio.steps import Step, apply, rule_text_at
 from polyrule.utils.messages import did_you_mean
 
 _SIGNS = {
@@ -54,7 +54,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 class Reading(NamedTuple):
-    """What was typed, in the notation of rules, and what of it was read in its own way."""
+    """A typed rule in the notation of rules, and notes on how it was read."""
 
     text: str
     notes: list[str]
@@ -84,7 +84,7 @@ def understand(text: str, model: Any, table: Table, step: Step) -> Reading:
             raise problem from None
     index = step["at"] if step["do"] == "insert" else step["rule"]
     _require_thresholds(after.rules[index], model.features, table)
-    return Reading(said(after, index), reading.notes)
+    return Reading(rule_text_at(after, index), reading.notes)
 
 
 def _require_thresholds(rule: Any, features: Sequence[Feature], table: Table) -> None:
@@ -92,11 +92,11 @@ def _require_thresholds(rule: Any, features: Sequence[Feature], table: Table) ->
     for one in thresholds(rule.body):
         if one.threshold == 0.5 and one.divides_0_from_1:
             values = table.column(one.feature)
-            known = values[~np.isnan(values)]
-            if len(known) and not np.isin(known, (0, 1)).all():
-                name, middle = features[one.feature].name, float(np.median(known))
+            observed = values[~np.isnan(values)]
+            if len(observed) and not np.isin(observed, (0, 1)).all():
+                name, middle = features[one.feature].name, float(np.median(observed))
                 raise OptionError(
-                    f"{name} is a quantity, from {known.min():g} to {known.max():g}: say above or up to which "
+                    f"{name} is a quantity, from {observed.min():g} to {observed.max():g}: say above or up to which "
                     f"value, for example {format_name(name)} > {middle:g}, its median"
                 )
 
@@ -133,14 +133,14 @@ class _Sentence:
         if begun:
             body, then, head = _parted(text[begun.end() :], _THEN)
             return (head, body) if then else None
-        head, found, body = _parted(text, _IF)
-        return (head, body) if found else None
+        head, marked, body = _parted(text, _IF)
+        return (head, body) if marked else None
 
     def _head(self, text: str) -> str | None:
         if isinstance(self.model, RuleEnsemble):
             return text.strip()
         literals = []
-        for part in _pieces(text):
+        for part in _parts(text):
             absent = _ABSENT.match(part) if part.lower() not in self.labels else None
             name = part[absent.end() :] if absent else part
             label = self.labels.get(_unquoted(name).lower())
@@ -156,15 +156,15 @@ class _Sentence:
         """Return the conditions of a text in the notation of rules; if not `strict`, None if it is not understood."""
         conditions, rest = [], text.strip()
         while rest:
-            found = self._condition(rest)
-            if found is None:
+            parsed = self._condition(rest)
+            if parsed is None:
                 if strict:
                     hint = did_you_mean(re.split(r"\s", rest)[0], [feature.name for feature in self.model.features])
                     raise OptionError(
                         f"“{rest[:60]}” is not understood{hint or ': it does not begin with the name of a column'}"
                     )
                 return None
-            condition, rest = found
+            condition, rest = parsed
             conditions.append(condition)
             if not rest:
                 break
@@ -205,8 +205,8 @@ class _Sentence:
         if feature.is_nominal:
             return self._category(feature, operator, rest)
         if feature.kind == "numeric":
-            found = self._number(at, rest)
-            return None if found is None else (self._compared(at, operator, found[0]), found[1])
+            parsed = self._number(at, rest)
+            return None if parsed is None else (self._compared(at, operator, parsed[0]), parsed[1])
         value = re.match(r"[^,;&]+", rest)
         words = value and re.split(r"\s+and\b", value[0], flags=re.IGNORECASE)[0].strip()
         return (f"{name} {operator} {words}", rest[len(words) :].strip()) if words else None
@@ -240,22 +240,22 @@ class _Sentence:
         return None
 
     def _category(self, feature: Feature, operator: str, text: str) -> tuple[str, str] | None:
-        known = {category.lower(): category for category in feature.categories}
+        by_name = {category.lower(): category for category in feature.categories}
         ends = [quoted.end()] if (quoted := _QUOTED.match(text)) else list(_ends(text))
-        end = next((end for end in ends if _unquoted(text[:end]).lower() in known), None)
+        end = next((end for end in ends if _unquoted(text[:end]).lower() in by_name), None)
         if end is None or operator not in ("=", "!="):
             return None
-        chosen = known[_unquoted(text[:end]).lower()]
+        category = by_name[_unquoted(text[:end]).lower()]
         if operator == "=":
-            return f"{format_feature(feature.name)} = {format_category(chosen)}", text[end:].strip()
-        others = ", ".join(format_category(category) for category in feature.categories if category != chosen)
-        return f"{format_feature(feature.name)} in {{{others}}}", text[end:].strip()
+            return f"{format_feature(feature.name)} = {format_category(category)}", text[end:].strip()
+        rest_of_categories = ", ".join(format_category(other) for other in feature.categories if other != category)
+        return f"{format_feature(feature.name)} in {{{rest_of_categories}}}", text[end:].strip()
 
     def _number(self, at: int, text: str) -> tuple[float, str] | None:
-        found = _NUMBER.match(text)
-        if found is None:
+        match = _NUMBER.match(text)
+        if match is None:
             return None
-        digits = found[0].rstrip()
+        digits = match[0].rstrip()
         number = self._value(at, digits)
         if number is None:
             return None
@@ -276,21 +276,21 @@ class _Sentence:
         if not re.search(r",\d{3}(?!\d)", plain):  # no thousands
             numbers &= {float(plain.replace(".", "").replace(",", "."))} if plain.count(",") == 1 else numbers
         values = self.table.column(at)
-        known = values[~np.isnan(values)]
-        inside = [number for number in numbers if len(known) and known.min() <= number <= known.max()]
+        observed = values[~np.isnan(values)]
+        inside = [number for number in numbers if len(observed) and observed.min() <= number <= observed.max()]
         if not numbers:
             return None
-        chosen = min(inside or numbers)
-        self.notes.append(f"{digits} is read as {chosen:g}")
-        return chosen
+        value = min(inside or numbers)
+        self.notes.append(f"{digits} is read as {value:g}")
+        return value
 
     def _compared(self, at: int, operator: str, number: float) -> str:
         """A comparison of a number; rules have "above" and "at most", and no value lies between two that occur."""
         feature, values = self.model.features[at], self.table.column(at)
-        name, known = format_feature(feature.name), values[~np.isnan(values)]
+        name, observed = format_feature(feature.name), values[~np.isnan(values)]
         if operator in (">", "<="):
             return f"{name} {operator} {number!r}"
-        below = known[known < number]
+        below = observed[observed < number]
         low = short_between(float(below.max()), number) if len(below) else np.nextafter(number, -np.inf)
         if operator == "=":
             return f"{name} > {float(low)!r}, {name} <= {number!r}"
@@ -308,18 +308,18 @@ def _sample(features: Sequence[Feature]) -> str:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Where a name at the beginning of a text may end, the longest first."""
-    ends = [found.end() for found in re.finditer(r"[\w.)\]/%-]+", text[:300])]
+    """Return positions at which a name at the beginning of a text may end, the longest first."""
+    ends = [match.end() for match in re.finditer(r"[\w.)\]/%-]+", text[:300])]
     return reversed(ends[:12])
 
 
 def _parted(text: str, mark: re.Pattern[str]) -> tuple[str, str, str]:
-    found = mark.search(text)
-    return (text[: found.start()], found[0], text[found.end() :]) if found else (text, "", "")
+    match = mark.search(text)
+    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
 
 
-def _pieces(text: str) -> list[str]:
-    return [piece.strip() for piece in _AND.split(text.strip()) if piece.strip()]
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in _AND.split(text.strip()) if part.strip()]
 
 
 def _unquoted(text: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from polyrule.conditions.text import format_category, format_name
 from polyrule.data import Dataset, to_table
+from polyrule.data.identifiers import is_left_out
 from polyrule.data.labels import has_unknown
 from polyrule.data.preparation import prepare
 from polyrule.data.table import Feature
@@ -26,7 +27,7 @@ from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
-from polyrule.studio.steps import rule_at, said
+from polyrule.studio.steps import rule_at, rule_text_at
 from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 
 #: versions whose counts are kept
@@ -74,7 +75,7 @@ class Workbench:
         Identifiers are without values, except for those that `keep` names.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the page shows what is left out
+            warnings.simplefilter("ignore")  # the page shows dropped columns
             table = prepare(train.X, keep)
             held_out = to_table(test.X, table.features)
         return cls(replace(train, X=table), replace(test, X=held_out), (train, test))
@@ -99,7 +100,7 @@ class Workbench:
 
     @cached_property
     def all_known(self) -> bool:
-        """Whether every training label is known, so that a list can be counted anew as the library does it."""
+        """True if all training labels are known, so that a list can be recounted."""
         return not has_unknown(self.parts[0].truth)
 
     def check(self, model: Any) -> None:
@@ -109,13 +110,13 @@ class Workbench:
             raise ModelError("the labels of the model are not those of the data, in the same order")
 
     def tallies(self, model: Any) -> list[PredictionCounts]:
-        """Return what a model does on each part; the last few are remembered."""
-        kept = self._tallies.pop(id(model), None)
-        found = kept[1] if kept is not None else [count_predictions(model, part.covers) for part in self.parts]
-        self._tallies[id(model)] = (model, found)
+        """Return the counts of a model on each part; the last few are cached."""
+        cached = self._tallies.pop(id(model), None)
+        counts = cached[1] if cached is not None else [count_predictions(model, part.covers) for part in self.parts]
+        self._tallies[id(model)] = (model, counts)
         if len(self._tallies) > MOST_TALLIES:
             del self._tallies[next(iter(self._tallies))]
-        return found
+        return counts
 
     def view(self, model: Any, notes: Any, graph: bool = False) -> dict[str, Any]:
         """Return a model with its counts as the page's modules read it; see `polyrule.report.summary`."""
@@ -124,7 +125,7 @@ class Workbench:
         slots = {column: slot for slot, column in enumerate(used)}
         entry = model_summary.summarise(model, runs, slots, graph=graph)
         for index, rule in enumerate(entry["rules"]):
-            text = said(model, index)
+            text = rule_text_at(model, index)
             rule |= {"text": text, "note": dict(notes.get(text, {}))}
         entry |= {
             "name": "model",
@@ -161,23 +162,29 @@ class Workbench:
         if column is None:
             raise OptionError(f"there is no column {name!r}")
         feature, values = self.train.features[column], self.train.X.column(column)
-        known = values[np.isfinite(values)]
-        middle = float(np.median(known)) if len(known) else 0.0
+        observed = values[np.isfinite(values)]
+        middle = float(np.median(observed)) if len(observed) else 0.0
         texts = {"texts": [format_category(one) for one in feature.categories]} if feature.has_categories else {}
         stepped = feature.is_stepped and feature.kind != "numeric"
         middle = min(np.floor(middle), max(0, len(feature.categories) - 2)) + 0.5 if feature.has_categories else middle
         middle = np.floor(middle) + 0.5 if stepped else middle
         return {**self._feature(column), "text": format_name(name), **texts, "middle": middle}
 
+    def sources(self) -> list[dict[str, Any]]:
+        """Return the columns of the table that rules can test, and if a direction can be given."""
+        columns = dict.fromkeys(feature.column for feature in self.features if not is_left_out(feature))
+        directed = {f.name for f in self.features if f.derived is None and f.kind in ("numeric", "ordinal")}
+        return [{"name": name, "directed": name in directed} for name in columns]
+
     def effect(self, before: Any, after: Any) -> list[dict[str, Any]]:
         """Return per part what a change does: label decisions made right and spoilt, examples touched, scores."""
-        found = []
+        effects = []
         for old, new in zip(self.tallies(before), self.tallies(after), strict=True):
             fixed, broken = old.wrong_cells & ~new.wrong_cells, ~old.wrong_cells & new.wrong_cells
             changed = np.bitwise_or.reduce(old.predicted ^ new.predicted, axis=0, initial=0)
             present, absent = new.covers_of.present, new.covers_of.absent
             more, less = new.predicted & ~old.predicted, old.predicted & ~new.predicted
-            found.append(
+            effects.append(
                 {
                     "fixed": count(fixed.ravel()),
                     "broken": count(broken.ravel()),
@@ -188,7 +195,7 @@ class Workbench:
                     "before": _rounded(old.scores),
                 }
             )
-        return found
+        return effects
 
     def select(self, model: Any, at: int, kind: str, label: int | None = None, rule: int | None = None) -> Words:
         """Return the examples of a part that a filter means."""
@@ -222,43 +229,43 @@ class Workbench:
 
     def rows(self, model: Any, at: int, words: Words, start: int) -> dict[str, Any]:
         """Return a few of the chosen examples as the page's modules read them, and how many there are."""
-        chosen, total = first(words, len(self.parts[at]), start, MOST_ROWS)
-        places = [np.array(chosen if number == at else [], dtype=np.int64) for number in range(len(self.parts))]
+        positions, total = first(words, len(self.parts[at]), start, MOST_ROWS)
+        places = [np.array(positions if number == at else [], dtype=np.int64) for number in range(len(self.parts))]
         used = used_features(model.rules)
         return {"examples": chosen_examples(self.parts, places, used), "total": total, "start": start}
 
     def named_like(self, text: str) -> list[Ints]:
         """Return per part the examples whose name contains a text, in any case; one that is equal alone."""
-        wanted, by_part = text.lower(), []
+        text_in_lower_case, by_part = text.lower(), []
         for part in self.parts:
             ids = part.data.row_ids or map(str, range(1, len(part) + 1))
-            by_part.append({row: name for row, name in enumerate(map(str.lower, ids)) if wanted in name})
-        equal = [[row for row, name in rows.items() if name == wanted] for rows in by_part]
+            by_part.append({row: name for row, name in enumerate(map(str.lower, ids)) if text_in_lower_case in name})
+        equal = [[row for row, name in rows.items() if name == text_in_lower_case] for rows in by_part]
         return [np.array(list(rows), dtype=np.int64) for rows in (equal if any(equal) else by_part)]
 
     def shared_rules(self, model: Any, at: int, words: Words) -> list[dict[str, Any]]:
         """Return the rules that fire on the chosen examples, those shared by most first."""
-        total, found = count(words), []
+        total, shared = count(words), []
         for number, fired in enumerate(self.tallies(model)[at].fired):
             if hits := count(fired & words):
-                found.append({"rule": number, "rows": hits, "of": total, "elsewhere": count(fired & ~words)})
-        return sorted(found, key=lambda one: (-one["rows"], one["rule"]))
+                shared.append({"rule": number, "rows": hits, "of": total, "elsewhere": count(fired & ~words)})
+        return sorted(shared, key=lambda one: (-one["rows"], one["rule"]))
 
     def intervals(self, model: Any) -> dict[str, list[float]]:
         """Return 95 % intervals of the scores on the held-out part."""
-        found = self.tallies(model)[1]
-        return interval_entries(resampled(self.parts[1], [found.labels]), found.scores)
+        run = self.tallies(model)[1]
+        return interval_entries(resampled(self.parts[1], [run.labels]), run.scores)
 
 
-def decimals(values: Floats, most: int = 6) -> int | None:
+def decimals(values: Floats, max_decimals: int = 6) -> int | None:
     """Return with how many decimals all known values are written; None if with more than `most`.
 
     >>> decimals(np.array([68.0, 71.0, np.nan])), decimals(np.array([0.25, 1.5])), decimals(np.array([1 / 3]))
     (0, 2, None)
     """
-    known = values[np.isfinite(values)]
-    found = (digits for digits in range(most + 1) if bool((np.round(known, digits) == known).all()))
-    return next(found, None)
+    observed = values[np.isfinite(values)]
+    fitting = (digits for digits in range(max_decimals + 1) if bool((np.round(observed, digits) == observed).all()))
+    return next(fitting, None)
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

@@ -10,7 +10,7 @@ const BALANCES = [
 const SIMPLICITIES = [0.25, 0.5, 0.7, 1, 1.5, 2, 3, 5];
 const NO_LIMIT = 41;
 
-const newWish = () => ({ kind: "list", max_rules: NO_LIMIT, max_conditions: 3, simplicity: 3, balance: 2, min_precision: 0, points: 5, pinned: true });
+const newWish = () => ({ kind: "list", max_rules: NO_LIMIT, max_conditions: 3, simplicity: 3, balance: 2, min_precision: 0, points: 5, pinned: true, edited: true, forbid: [...(studio.limits?.forbid ?? [])], monotone: { ...(studio.limits?.monotone ?? {}) } });
 
 function learnSection() {
   const wish = (studio.wish ??= newWish());
@@ -58,8 +58,8 @@ function learnForm(wish, redraw, progress) {
   };
   const form_focus = (value) => document.querySelector(`[data-focus="kind-${value}"]`)?.focus();
   const list = wish.kind === "list";
-  const pins = studio.hasModel && (model().kind === "ensemble") === (wish.kind === "scorecard") ? model().rules.filter((rule) => rule.note?.pinned).length : 0;
-  const keep = tickBox(wish.pinned, (on) => (wish.pinned = on));
+  const carried = el("div", { class: "grid" });
+  drawCarried(wish, carried);
   return [
     el("fieldset", {}, el("legend", {}, "What to learn"),
       kind("list", "A rule list", "Rules that can be read one by one and changed by hand."),
@@ -70,17 +70,76 @@ function learnForm(wish, redraw, progress) {
     list && range("Precision or recall:", "balance", 0, BALANCES.length - 1, (value) => BALANCES[value][1]),
     list && range("Least precision expected of a rule:", "min_precision", 0, 19, (value) => (value ? percent(value / 20) : "any")),
     !list && range("Most points of a label:", "points", 1, 10, String),
-    pins > 0 && el("label", { class: "check" }, keep, ` keep ${plural(pins, "pinned rule")} ${list ? `and learn what ${pins === 1 ? "it leaves" : "they leave"} open` : "beside others, with points that fit together"}`),
+    limitsForm(wish, carried),
+    carried,
     el("div", { class: "row" }, button("Learn", () => startLearning(wish, progress), { class: "primary", "data-focus": "learn" })),
   ];
 }
 
-const startLearning = trying(async (wish, progress) => {
+// What the server gets of a wish.
+function askedOf(wish) {
   const list = wish.kind === "list";
-  const asked = { kind: wish.kind, pinned: wish.pinned, max_conditions: wish.max_conditions, max_rules: list && wish.max_rules >= NO_LIMIT ? null : wish.max_rules };
+  const asked = { kind: wish.kind, pinned: wish.pinned, edited: wish.edited, forbid: wish.forbid, monotone: wish.monotone, max_conditions: wish.max_conditions, max_rules: list && wish.max_rules >= NO_LIMIT ? null : wish.max_rules };
   if (list) Object.assign(asked, { simplicity: SIMPLICITIES[wish.simplicity], balance: BALANCES[wish.balance][0], min_precision: wish.min_precision / 20 });
   else asked.points = wish.points;
-  studio.job = (await ask("learn", asked)).job;
+  return asked;
+}
+
+// Columns to leave out and directions, for the next model; the history goes on.
+function limitsForm(wish, carried) {
+  const box = el("div", { class: "grid" });
+  const draw = () => {
+    const left_out = wish.forbid.map((name) => el("li", { class: "chip" }, name, button("×", () => { wish.forbid = wish.forbid.filter((other) => other !== name); changed(); }, { class: "quiet small", "aria-label": `Use ${name} again` })));
+    const ways = Object.entries(wish.monotone).map(([name, way]) => el("li", { class: "chip" }, `${way === "up" ? "more" : "less"} ${name}`, button("×", () => { delete wish.monotone[name]; changed(); }, { class: "quiet small", "aria-label": `No direction for ${name}` })));
+    fill(box,
+      field("Column", column), el("datalist", { id: column.getAttribute("list") }, studio.sources.map(({ name }) => el("option", { value: name }))),
+      el("div", { class: "row" }, ...buttons), said,
+      wish.forbid.length > 0 && [soft("No rule may test:"), el("ul", { class: "plain members" }, left_out)],
+      ways.length > 0 && [soft("Speaks for labels, never against them:"), el("ul", { class: "plain members" }, ways)]);
+  };
+  const changed = () => {
+    fill(said);
+    draw();
+    drawCarried(wish, carried);
+  };
+  const said = el("p", { class: "soft", role: "status" });
+  const column = el("input", { type: "text", list: freshId("sources"), autocomplete: "off", placeholder: "name of a column", "data-focus": "limit-column" });
+  const act = (words, apply) => button(words, () => {
+    const found = studio.sources.find(({ name }) => name === column.value);
+    const problem = found ? apply(found) : `There is no column “${column.value}”.`;
+    if (problem) return fill(said, problem);
+    column.value = "";
+    changed();
+    return column.focus();
+  }, { class: "small" });
+  const towards = (way) => ({ name, directed }) => {
+    if (!directed) return `${name} is no number, so it has no direction.`;
+    wish.monotone[name] = way;
+    return null;
+  };
+  const buttons = [
+    act("Leave out", ({ name }) => { if (!wish.forbid.includes(name)) wish.forbid.push(name); return null; }),
+    act("More speaks for labels", towards("up")),
+    act("Less speaks for labels", towards("down")),
+  ];
+  draw();
+  return el("details", { open: wish.forbid.length > 0 || Object.keys(wish.monotone).length > 0 }, el("summary", {}, "Columns left out and directions"), box);
+}
+
+// What stays of a person's work when they learn again, and first what does not.
+const drawCarried = trying(async (wish, box) => {
+  if (!studio.hasModel) return;
+  const { keeps, lost } = await ask("carried", askedOf(wish));
+  const tick = (name, words) => el("label", { class: "check" }, tickBox(wish[name], (on) => { wish[name] = on; drawCarried(wish, box); }), ` ${words}`);
+  fill(box,
+    noteBox("What does not stay", lost),
+    tick("pinned", "keep pinned rules"),
+    tick("edited", "keep rules that were written or changed by hand"),
+    soft(keeps.length ? `${keeps.length === 1 ? "Rule" : "Rules"} ${keeps.join(", ")} ${keeps.length === 1 ? "stays" : "stay"} in front, with name and comment; new rules decide what is left open. The history goes on.` : "No rule stays. The history goes on, and Undo brings the model at hand back."));
+});
+
+const startLearning = trying(async (wish, progress) => {
+  studio.job = (await ask("learn", askedOf(wish))).job;
   await watch(studio.job, progress);
 });
 
@@ -113,10 +172,17 @@ const watch = trying(async (job, box) => {
       document.querySelector('[data-focus="learn"]')?.focus();
       return;
     }
-    took(end.result);
-    studio.warnings = end.result.warnings;
-    go("rules", true);
-    announce(`Learned ${plural(model().rules.length, "rule")}. ${scoreText()}`);
+    if (studio.ended === job) return; // the section was drawn twice meanwhile
+    studio.ended = job;
+    const look_at = () => {
+      took(end.result);
+      studio.warnings = end.result.warnings;
+      go("rules", true);
+      announce(`Learned ${plural(model().rules.length, "rule")}. ${scoreText()}`);
+    };
+    // Nothing is exchanged under the hands of somebody who works elsewhere.
+    if (app.section === "learn" && !drawer.open) look_at();
+    else tell(el("div", { class: "note trouble" }, el("p", {}, `Learning has ended: ${plural(end.result.view.models[0].rules.length, "rule")}. Until you look at them, the model before stays on this page.`), button("Show them", () => { silence(); if (drawer.open) drawer.close(); look_at(); }, { class: "primary" })));
   } finally {
     studio.job = null;
     fill(box);

@@ -26,19 +26,38 @@ function saveSection() {
   ];
 }
 
+const MOST_VERSIONS = 300;
+
 function historyList() {
   const { versions, at } = studio.history;
   const path = new Set(pathHere().map((one) => one.number));
+  const list = el("ol", { class: "history", reversed: true });
+  const count = el("p", { class: "soft", role: "status" });
+  const draw = (text) => {
+    studio.findVersion = text;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [...versions].reverse().filter((one) => {
+      const all = `${one.number + 1} ${one.what} ${one.why} ${one.by}`.toLowerCase();
+      return words.every((word) => all.includes(word));
+    });
+    const shown = found.slice(0, MOST_VERSIONS);
+    fill(list, shown.map((one) => versionEntry(one, at, path)));
+    fill(count, words.length > 0 && `${plural(found.length, "version")} of ${whole(versions.length)}. `, found.length > shown.length && `The latest ${MOST_VERSIONS} are shown.`);
+  };
+  draw(studio.findVersion ?? "");
   return titled("History",
     soft("Every version stays. Going back and changing something begins a branch; nothing is lost."),
-    el("ol", { class: "history", reversed: true }, [...versions].reverse().slice(0, 300).map((one) =>
-      el("li", { class: one.number === at ? "here" : path.has(one.number) ? "on-path" : "aside", value: one.number + 1 },
-        el("p", {}, one.what, one.number === at && [" ", el("span", { class: "badge" }, "at hand")], !path.has(one.number) && [" ", el("span", { class: "badge" }, "another branch")]),
-        one.why && el("p", { class: "why" }, `Why: ${one.why}`),
-        el("p", { class: "soft row" }, `${one.by ? `${one.by}, ` : ""}${new Date(one.when).toLocaleString()}, ${plural(one.rules, "rule")}${one.scores ? `, micro F1 held out ${score(one.scores[1])}` : ""}`,
-          one.number !== at && button("Go to this version", () => goToVersion(one.number), { class: "quiet small", "data-focus": `go-${one.number}`, "aria-label": `Go to version ${one.number + 1}` }))))),
-    versions.length > 300 && soft("The latest 300 versions are shown."));
+    versions.length > 5 && el("div", { class: "filters" }, field("Find a version", searchBox(studio.findVersion ?? "", draw, "rule, reason, name"))),
+    count,
+    list);
 }
+
+const versionEntry = (one, at, path) =>
+  el("li", { class: one.number === at ? "here" : path.has(one.number) ? "on-path" : "aside", value: one.number + 1 },
+    el("p", {}, one.what, one.number === at && [" ", el("span", { class: "badge" }, "at hand")], !path.has(one.number) && [" ", el("span", { class: "badge" }, "another branch")]),
+    one.why && el("p", { class: "why" }, `Why: ${one.why}`),
+    el("p", { class: "soft row" }, `${one.by ? `${one.by}, ` : ""}${new Date(one.when).toLocaleString()}, ${plural(one.rules, "rule")}${one.scores ? `, micro F1 held out ${score(one.scores[1])}` : ""}`,
+      one.number !== at && button("Go to this version", () => goToVersion(one.number), { class: "quiet small", "data-focus": `go-${one.number}`, "aria-label": `Go to version ${one.number + 1}` })));
 
 const goToVersion = trying(async (version) => {
   took(await ask("go_to", { version }));
