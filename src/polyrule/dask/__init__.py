@@ -87,7 +87,7 @@ class _OnCluster:
         return self._lazily(X, "predict_proba", np.float64)
 
     def to_local(self) -> Any:
-        """Return the same fitted learner without the cluster."""
+        """Return the fitted learner without the cluster."""
         local = self._plain()
         local.__dict__.update({name: value for name, value in self.__dict__.items() if name != "client"})
         return local

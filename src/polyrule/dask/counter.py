@@ -1,4 +1,4 @@
-"""Who asks the workers of a cluster, and asks again when the cluster loses something."""
+"""Queries to the workers of a cluster, repeated if the cluster loses something."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from polyrule.store import Store
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
-#: Answers that are added by one task, and most answers that the client adds itself.
+#: Answers that one task adds, and maximum number of answers that the client adds.
 FAN = 4
-#: How often a question is asked again when the cluster loses it.
+#: Number of times that a query is repeated if the cluster loses it.
 TRIES = 5
 
 
 class DaskCounter(Counter):
-    """Asks shares that lie on workers. No task is bound to a worker: it goes where its share is, or can be made again.
+    """Counter on shares that workers hold.
 
-    `shares` makes futures of `Share`; it is called again where the cluster has lost them.
+    No task is bound to a worker: it runs at its share, or at a place where that can be made again. `shares` makes
+    futures of `Share`; it is called again if the cluster has lost them.
     """
 
     def __init__(self, client: Client, shares: Callable[[], list[Any]]) -> None:
@@ -34,34 +35,34 @@ class DaskCounter(Counter):
         self._make = shares
         self._shares: list[Any] = []
 
-    def run(self, question: Query[Answer]) -> Answer:
+    def run(self, query: Query[Answer]) -> Answer:
         """Return the sum of the answers of all shares."""
-        answer: Answer = again(lambda: self._ask(question), self.close)
+        answer: Answer = again(lambda: self._ask(query), self.close)
         return answer
 
     def close(self) -> None:
-        """Let go of the shares, and with them of what the workers know."""
+        """Release the shares with their state."""
         self._shares = []
 
-    def _ask(self, question: Query[Any]) -> Any:
+    def _ask(self, query: Query[Any]) -> Any:
         if not self._shares:
             self._shares = self._make()
         submit = self.client.submit
-        answers = [submit(answer_share, share, self.steps, question, pure=False) for share in self._shares]
+        answers = [submit(answer_share, share, self.steps, query, pure=False) for share in self._shares]
         while len(answers) > FAN:
             answers = [submit(add_up, answers[i : i + FAN], pure=False) for i in range(0, len(answers), FAN)]
         return unpacked_answer(add_up(self.client.gather(answers)))
 
 
 def again(call: Callable[[], Answer], lost: Callable[[], None] = lambda: None) -> Answer:
-    """Call, and call again where the cluster has lost what was asked, as it does when a client reconnects."""
+    """Call, and repeat the call if the cluster loses it, such as when a client reconnects."""
     for tries in range(1, TRIES + 1):
         try:
             return call()
         except (CancelledError, OSError) as problem:
             if tries == TRIES:
                 raise
-            logger.warning("the cluster lost a question (%s); asking again", type(problem).__name__)
+            logger.warning("the cluster lost a query (%s); repeating it", type(problem).__name__)
             lost()
     raise AssertionError
 
@@ -74,19 +75,19 @@ def store_shares(client: Client, store: Store) -> list[Any]:
     near = collections.Counter[str]()  # threads on each machine, which share its memory
     for address, threads in client.nthreads().items():
         near[address.rpartition(":")[0]] += threads
-    others = max(near.values(), default=1)
+    neighbors = max(near.values(), default=1)
     blocks = [StoreBlocks(path, store.fingerprint, part) for part in parts]
-    return [client.submit(Share, part, labels, others, pure=False) for part in blocks]
+    return [client.submit(Share, part, labels, neighbors, pure=False) for part in blocks]
 
 
 def block_shares(client: Client, blocks: list[Any], labels: int) -> list[Any]:
-    """Put the blocks that lie on one worker together, one share for each of its threads."""
+    """Join the blocks of each worker to one share for each of its threads."""
     threads = client.nthreads()
     places: dict[str, list[Any]] = {}
-    for block, found in zip(blocks, client.who_has(blocks).values(), strict=True):
-        places.setdefault(min(found, default=""), []).append(block)
+    for block, addresses in zip(blocks, client.who_has(blocks).values(), strict=True):
+        places.setdefault(min(addresses, default=""), []).append(block)
     shares = []
-    for address, here in sorted(places.items()):
-        parts = min(len(here), threads.get(address, 1))
-        shares += [client.submit(Share, here[part::parts], labels, pure=False) for part in range(parts)]
+    for address, local_blocks in sorted(places.items()):
+        parts = min(len(local_blocks), threads.get(address, 1))
+        shares += [client.submit(Share, local_blocks[part::parts], labels, pure=False) for part in range(parts)]
     return shares

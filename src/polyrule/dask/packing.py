@@ -37,46 +37,45 @@ def pack_collections(
     label_names: Sequence[str] | None = None,
     weights: Any = None,
 ) -> Remote:
-    """Pack dask collections where they lie; labels and weights may be partitioned otherwise than X."""
+    """Pack dask collections on the workers; labels and weights may be partitioned otherwise than X."""
     max_bins = check_max_bins(max_bins)
-    given = {"y": y} if weights is None else {"y": y, "sample_weight": weights}
-    if any(not hasattr(one, "dask") for one in (X, *given.values())):
+    columns_of_rows = {"y": y} if weights is None else {"y": y, "sample_weight": weights}
+    if any(not hasattr(one, "dask") for one in (X, *columns_of_rows.values())):
         raise DataError("polyrule.dask fits a dask frame or array X with its labels y, or a Store")
     parts = parts_of(X)[0]
-    columns = [parts, *(_alike(client, parts, name, one) for name, one in given.items())]
+    columns = [parts, *(_alike(client, parts, name, one) for name, one in columns_of_rows.items())]
     read = [dask.delayed(_read)(label_names, *part) for part in zip(*columns, strict=True)]
-    pieces = client.compute(read)
-    described = client.gather(client.map(_describe, pieces, pure=False))
-    filled = [index for index, found in enumerate(described) if found[2]]  # of what is empty nobody knows the kinds
+    partitions = client.compute(read)
+    described = client.gather(client.map(_describe, partitions, pure=False))
+    filled = [index for index, facts in enumerate(described) if facts[2]]  # empty ones have no kinds of features
     features, names = agreed((f"partition {index}", *described[index][:2]) for index in filled)
-    read, pieces = [read[index] for index in filled], [pieces[index] for index in filled]
-    highs = _cuts(client, pieces, features, max_bins)
-    lows = client.gather(_map(client, _lows, pieces, highs))
+    read, partitions = [read[index] for index in filled], [partitions[index] for index in filled]
+    highs = _cuts(client, partitions, features, max_bins)
+    lows = client.gather(_map(client, _lows, partitions, highs))
     bins = tuple(
         nominal_bins(feature) if feature.is_nominal else Bins(np.min([low[j] for low in lows], axis=0), highs[j])
         for j, feature in enumerate(features)
     )
-    rows, weight = (sum(found[place] for found in described) for place in (2, 3))
-    known = [pieces]
+    rows, weight = (sum(facts[place] for facts in described) for place in (2, 3))
+    first_read = [partitions]
 
     def blocks() -> list[Any]:
-        """Encode the partitions; where they are lost with everything else, read them again."""
-        found = known.pop() if known else client.compute(read)
-        encoded = _map(client, _encode, found, features, bins, keep_values)
-        wait(encoded)
-        return encoded
+        """Encode the partitions; read them again if the cluster lost them."""
+        parts = first_read.pop() if first_read else client.compute(read)
+        packed = _map(client, _encode, parts, features, bins, keep_values)
+        wait(packed)
+        return packed
 
     return Remote(features, bins, names, (), client, blocks, rows, weight)
 
 
-def _map(client: Client, function: Callable[..., Any], pieces: list[Any], *shared: Any) -> list[Any]:
+def _map(client: Client, function: Callable[..., Any], partitions: list[Any], *shared: Any) -> list[Any]:
     """Call a function for every partition with arguments that are sent once.
 
-    `Client.map` makes a task of a large keyword argument and gives it the keyword as its key, under which the next
-    call, or another fit, finds something else.
+    `Client.map` makes a task of a large keyword argument with the keyword as its key, which the next call would reuse.
     """
     sent = [client.submit(_itself, value, pure=False) for value in shared]
-    return list(client.map(function, pieces, *([value] * len(pieces) for value in sent), pure=False))
+    return list(client.map(function, partitions, *([value] * len(partitions) for value in sent), pure=False))
 
 
 def _itself(value: Any) -> Any:
@@ -85,30 +84,30 @@ def _itself(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Remote(Packed):
-    """Packed data whose blocks lie on workers: only their number of rows is known here."""
+    """Packed data whose blocks are on workers; the client has their number of rows."""
 
     client: Client
     encode: Callable[[], list[Any]]
     rows: int
     weight: int
-    held: list[Any] = field(default_factory=list)
+    futures: list[Any] = field(default_factory=list)
 
     def __len__(self) -> int:
         return self.rows
 
     def shares(self) -> list[Any]:
-        """Encode the blocks and put those of one worker together."""
+        """Encode the blocks and join those of one worker."""
         return block_shares(self.client, self.encode(), len(self.label_names))
 
-    def each(self, function: Callable[..., Any], *given: Sequence[Any], threads: int = 1) -> list[Any]:
-        """Have the workers call a function with every block; what they have lost is encoded again."""
+    def each(self, function: Callable[..., Any], *arguments: Sequence[Any], threads: int = 1) -> list[Any]:
+        """Call a function with each block on the workers; lost blocks are encoded again."""
 
         def count() -> list[Any]:
-            if not self.held:
-                self.held.extend(self.encode())
-            return list(self.client.gather(self.client.map(function, self.held, *given, pure=False)))
+            if not self.futures:
+                self.futures.extend(self.encode())
+            return list(self.client.gather(self.client.map(function, self.futures, *arguments, pure=False)))
 
-        return again(count, self.held.clear)
+        return again(count, self.futures.clear)
 
     def fetched(self) -> Packed:
         """Return the data with all blocks in this process."""
@@ -121,7 +120,7 @@ class Remote(Packed):
 
 
 def parts_of(collection: Any) -> tuple[list[Any], list[Any]]:
-    """Delayed pieces of rows and their lengths, NaN where nobody knows."""
+    """Return delayed partitions and their lengths, NaN if unknown."""
     if hasattr(collection, "npartitions") and not hasattr(collection, "chunks"):
         parts = list(collection.to_delayed())
         return parts, [np.nan] * len(parts)
@@ -130,25 +129,25 @@ def parts_of(collection: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _alike(client: Client, parts: list[Any], name: str, collection: Any) -> list[Any]:
-    """Chunks of another collection with as many rows each as those of X."""
-    others = parts_of(collection)[0]
-    lengths = [dask.delayed(len)(part) for part in (*parts, *others)]
-    found = client.gather(client.compute(lengths))
-    wanted, there = found[: len(parts)], found[len(parts) :]
-    if wanted == there:
-        return others
-    if sum(wanted) != sum(there):
-        raise DataError(f"X has {sum(wanted)} rows but {name} has {sum(there)}")
-    starts, pieces = np.cumsum([0, *there]), []
-    for end, length in zip(np.cumsum(wanted).tolist(), wanted, strict=True):
+    """Return partitions of another collection with the lengths of those of X."""
+    column_parts = parts_of(collection)[0]
+    lengths = [dask.delayed(len)(part) for part in (*parts, *column_parts)]
+    all_lengths = client.gather(client.compute(lengths))
+    rows_of_X, rows_of_column = all_lengths[: len(parts)], all_lengths[len(parts) :]
+    if rows_of_X == rows_of_column:
+        return column_parts
+    if sum(rows_of_X) != sum(rows_of_column):
+        raise DataError(f"X has {sum(rows_of_X)} rows but {name} has {sum(rows_of_column)}")
+    starts, aligned = np.cumsum([0, *rows_of_column]), []
+    for end, length in zip(np.cumsum(rows_of_X).tolist(), rows_of_X, strict=True):
         first = end - length
         cut = [
             dask.delayed(_rows)(part, max(0, first - start), end - start)
-            for part, start, size in zip(others, starts.tolist(), there, strict=False)
+            for part, start, size in zip(column_parts, starts.tolist(), rows_of_column, strict=False)
             if start < end and first < start + size
         ]
-        pieces.append(dask.delayed(_joined)(cut or [dask.delayed(_rows)(others[0], 0, 0)]))
-    return pieces
+        aligned.append(dask.delayed(_joined)(cut or [dask.delayed(_rows)(column_parts[0], 0, 0)]))
+    return aligned
 
 
 def _rows(part: Any, first: int, last: int) -> Any:
@@ -160,89 +159,91 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _read(label_names: Any, X: Any, y: Any, weights: Any = None) -> Dataset:
-    """Read the examples of a partition that count."""
+    """Read the examples of positive weight of a partition."""
     with recognition_off():
         table = as_categories(to_table(X))
     truth, names = to_labels(y.to_frame() if isinstance(y, pd.Series) else y, label_names)
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64).ravel()
-        if not are_whole(weights, _MOST_WEIGHT):
+        if not are_whole(weights, _MAX_WEIGHT):
             raise DataError(
-                f"sample_weight: a cluster counts in whole numbers up to {_MOST_WEIGHT}; scale and round them"
+                f"sample_weight: a cluster counts in whole numbers up to {_MAX_WEIGHT}; scale and round them"
             )
     return of_positive_weight(Dataset(table, truth, names, weights=weights))
 
 
-def _describe(piece: Dataset) -> tuple[tuple[Feature, ...], tuple[str, ...], int, int]:
-    """Features, labels, rows and their weight."""
+def _describe(partition: Dataset) -> tuple[tuple[Feature, ...], tuple[str, ...], int, int]:
+    """Return features, labels, rows and their weight."""
     return (
-        piece.features,
-        piece.label_names,
-        len(piece),
-        len(piece) if piece.weights is None else int(piece.weights.sum()),
+        partition.features,
+        partition.label_names,
+        len(partition),
+        len(partition) if partition.weights is None else int(partition.weights.sum()),
     )
 
 
-def _cuts(client: Client, pieces: list[Any], features: tuple[Feature, ...], max_bins: int) -> list[Floats]:
+def _cuts(client: Client, partitions: list[Any], features: tuple[Feature, ...], max_bins: int) -> list[Floats]:
     """Exact quantiles of whole columns, in three rounds: fences, counts between them, values around the ranks."""
-    samples = client.gather(client.map(_sample, pieces, [max(SAMPLE, max_bins)] * len(pieces), pure=False))
+    samples = client.gather(client.map(_sample, partitions, [max(SAMPLE, max_bins)] * len(partitions), pure=False))
     fences = [np.unique(np.concatenate([sample[j][0] for sample in samples])) for j in range(len(features))]
-    every = client.submit(add_up, _map(client, _between, pieces, fences), pure=False).result()
+    counts_between = client.submit(add_up, _map(client, _between, partitions, fences), pure=False).result()
     ends = np.cumsum([len(fence) for fence in fences])
     counts = [
-        ColumnCounts.up_to(fence, own, alone=all(sample[j][1] for sample in samples))
-        for j, (fence, own) in enumerate(zip(fences, np.split(every, ends[:-1]), strict=True))
+        ColumnCounts.up_to(fence, column, alone=all(sample[j][1] for sample in samples))
+        for j, (fence, column) in enumerate(zip(fences, np.split(counts_between, ends[:-1]), strict=True))
     ]
-    wanted = {j: inside for j, column in enumerate(counts) if (inside := column.unresolved(max_bins)).any()}
-    finer = {j: ColumnCounts(sys.maxsize) for j in wanted}
-    if wanted:
-        for found in client.gather(_map(client, _inside, pieces, {j: counts[j] for j in wanted}, wanted)):
-            for j, (values, times) in found.items():
+    unresolved = {j: inside for j, column in enumerate(counts) if (inside := column.unresolved(max_bins)).any()}
+    finer = {j: ColumnCounts(sys.maxsize) for j in unresolved}
+    if unresolved:
+        for values_of in client.gather(
+            _map(client, _inside, partitions, {j: counts[j] for j in unresolved}, unresolved)
+        ):
+            for j, (values, times) in values_of.items():
                 finer[j].add_counted(values, times)
-    for j, inside in wanted.items():
+    for j, inside in unresolved.items():
         counts[j].replace(inside, finer[j])
     return [column.quantiles(max_bins) for column in counts]
 
 
-_MOST_WEIGHT = 2**31 - 1
+_MAX_WEIGHT = 2**31 - 1
 SAMPLE = 4096
 
 
-def _sample(piece: Dataset, most: int) -> list[tuple[Floats, bool]]:
-    """Evenly spaced values of every column, the ends included; whether these are all there are."""
-    found = []
-    for column in numbers(piece):
+def _sample(partition: Dataset, size: int) -> list[tuple[Floats, bool]]:
+    """Return evenly spaced values of each column with both ends, and True if these are all."""
+    samples = []
+    for column in numbers(partition):
         distinct = np.unique(column[~np.isnan(column)])
-        few = len(distinct) <= most
-        found.append((distinct if few else distinct[np.linspace(0, len(distinct) - 1, most).astype(int)], few))
-    return found
+        few = len(distinct) <= size
+        samples.append((distinct if few else distinct[np.linspace(0, len(distinct) - 1, size).astype(int)], few))
+    return samples
 
 
-def _between(piece: Dataset, fences: list[Floats]) -> Ints:
-    """How many values lie up to each fence and above the one before, column after column."""
+def _between(partition: Dataset, fences: list[Floats]) -> Ints:
+    """Return the number of values up to each fence and above the one before, column after column."""
     counts = [
         np.bincount(np.searchsorted(fence, column[~np.isnan(column)]), minlength=len(fence))
-        for column, fence in zip(numbers(piece), fences, strict=True)
+        for column, fence in zip(numbers(partition), fences, strict=True)
     ]
     return np.concatenate(counts)
 
 
-def _inside(piece: Dataset, counts: dict[int, ColumnCounts], wanted: dict[int, Bools]) -> dict[int, Any]:
-    """The values in the wanted intervals of some columns, and how often they occur."""
-    found, columns = {}, numbers(piece)
-    for j, inside in wanted.items():
+def _inside(partition: Dataset, counts: dict[int, ColumnCounts], unresolved: dict[int, Bools]) -> dict[int, Any]:
+    """The values in the unresolved intervals of some columns, and how often they occur."""
+    values_of, columns = {}, numbers(partition)
+    for j, inside in unresolved.items():
         finer = ColumnCounts(sys.maxsize)
         finer.add(columns[j], counts[j], inside)
-        found[j] = finer.highs, finer.counts
-    return found
+        values_of[j] = finer.highs, finer.counts
+    return values_of
 
 
-def _lows(piece: Dataset, highs: list[Floats]) -> list[Floats]:
-    """Return the least value of every bin in one partition."""
-    columns = zip(numbers(piece), highs, strict=True)
+def _lows(partition: Dataset, highs: list[Floats]) -> list[Floats]:
+    """Return the smallest value of each bin in one partition."""
+    columns = zip(numbers(partition), highs, strict=True)
     return [min_values(Bins(high, high).codes(column), column, len(high))[:-1] for column, high in columns]
 
 
-def _encode(piece: Dataset, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:
-    weights = None if piece.weights is None else piece.weights.astype(np.int64)
-    return encoded(to_table(piece.X, features), bins, piece.Y, weights, keep_values)
+def _encode(partition: Dataset, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:
+    weights = None if partition.weights is None else partition.weights.astype(np.int64)
+    return encoded(to_table(partition.X, features), bins, partition.Y, weights, keep_values)

@@ -260,7 +260,7 @@ class RuleEstimator(FittedRules):
         return self._target.probabilities_out(self.model_.chances_of(table))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
-        """Return where a model is from, in plain JSON values."""
+        """Return the provenance of a model, in plain JSON values."""
         parameters = self.get_params(deep=False)
         return {
             "learner": type(self).__name__,

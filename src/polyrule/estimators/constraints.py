@@ -56,7 +56,7 @@ class Constraints:
         if value is not None and not isinstance(value, cls):
             raise OptionError(parameter="constraints", value=value, allowed=_ALLOWED)
         constraints: Constraints = cls() if value is None else value
-        check_parameters(constraints.stated())
+        check_parameters(constraints.as_dict())
         return constraints
 
     @property
@@ -74,15 +74,15 @@ class Constraints:
     def named(self) -> set[str]:
         """Return the names of the columns that a limit mentions, other than forbidden ones."""
         lists = self.features.values() if isinstance(self.features, Mapping) else ()
-        names = {name for some in lists if isinstance(some, Iterable) and not isinstance(some, str) for name in some}
+        names = {name for part in lists if isinstance(part, Iterable) and not isinstance(part, str) for name in part}
         return {name for name in {*names, *(self.monotone or ())} if isinstance(name, str)}
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the fields that are not None."""
         return {name: value for name in _NAMES if (value := getattr(self, name)) is not None}
 
     def __repr__(self) -> str:
-        return f"Constraints({', '.join(f'{name}={value!r}' for name, value in self.stated().items())})"
+        return f"Constraints({', '.join(f'{name}={value!r}' for name, value in self.as_dict().items())})"
 
 
 _NAMES = tuple(field.name for field in fields(Constraints))

@@ -37,8 +37,8 @@ from polyrule.utils.messages import argument, depth_of_caller, parameter_name
 
 logger = logging.getLogger(__name__)
 
-# More examples need no teacher: few rules cannot fit the noise of so many.
-_MAX_TAUGHT = 200_000
+# More examples need no teacher: few rules cannot fit their noise.
+_MAX_FOR_TEACHER = 200_000
 _POINTS = 10
 _SPLITS = "a number of folds, a splitter, or pairs of row numbers"
 _HEAD_FACTOR = 8  # labels of a rule before pruning, for each that it may have on average
@@ -152,7 +152,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         "max_conditions": whole(1),
         "label_cost": price("auto"),
         "max_alternatives": whole(0),
-        "max_bins": whole(2, most=60_000),
+        "max_bins": whole(2, maximum=60_000),
     }
     _scores: OutOfFoldScores | None = None
 
@@ -211,42 +211,42 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     def _fit_to(self, training: TrainingData, start: Any, context: FitContext) -> Self:
         options, start = _options_of(self, len(training.label_names), context.compute), self._start(start, training)
-        most, some = self._sample_size(training), training
-        if most is not None:
+        size, sample = self._sample_size(training), training
+        if size is not None:
             if not isinstance(self.cv, (int, np.integer)):
                 advice = f"pass a number of folds, or {argument('max_samples', None)}"
                 raise OptionError(f"rules are learned from a sample; {advice}", parameter="cv")
-            some = sampled(training, most, context.compute.threads)
-        if len(training.table) > _MAX_TAUGHT:
+            sample = sampled(training, size, context.compute.threads)
+        if len(training.table) > _MAX_FOR_TEACHER:
             options = dataclasses.replace(options, teacher=False)
-        some = unpacked(some)
-        table, truth = some.table, dense_labels(some.truth)
+        sample = unpacked(sample)
+        table, truth = sample.table, dense_labels(sample.truth)
         assert isinstance(table, Table)
         if start is not None:
             if start.unit != 1:
                 raise OptionError("a scorecard cannot be gone on from: its points are no weights", parameter="start")
             options = dataclasses.replace(options, start=start.rules)
-        told: dict[str, str] = {}
-        stated = Constraints.of(self.constraints)
-        if stated.limits_bodies:
+        directions: dict[str, str] = {}
+        constraints = Constraints.of(self.constraints)
+        if constraints.limits_bodies:
             limits = limits_of_bodies.Constraints.read(
-                table, training.label_names, stated.features, stated.forbidden, stated.monotone
+                table, training.label_names, constraints.features, constraints.forbidden, constraints.monotone
             )
-            told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
+            directions = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
             if not limits.allowed.all():
                 table = table.emptied(np.asarray(limits.allowed.any(axis=1)))
                 options = dataclasses.replace(options, allowed=limits.allowed)
-            if told:
+            if directions:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
-        weights = some.weights.astype(np.float64) * float(some.scale)
-        names, fold = training.label_names, _folds_of(self.cv, truth, some.kept)
+        weights = sample.weights.astype(np.float64) * float(sample.scale)
+        names, fold = training.label_names, _folds_of(self.cv, truth, sample.positive)
         with context.on_device():
             fitted = fit(table, truth, weights, names, options, context.callback, fold)
         model = fitted.model
-        if most is not None:
+        if size is not None:
             model = ensemble_on_all(model, training, context.compute.threads)
             model.info.pop("weights", None)  # they are optimal for the sample
-        info = {"monotone": told} if told else {}
+        info = {"monotone": directions} if directions else {}
         learned = {"cv_scores_": fitted.cv_scores, "_scores": fitted.scores}
         learned["labels_without_rules_"] = model.labels_without_rules
         model = self._keep(training, model, fitted.reason, info, **learned)
@@ -309,37 +309,37 @@ def _direction(limits: limits_of_bodies.Constraints, start: Sequence[WeightedRul
     return direction
 
 
-def _options_of(given: RuleEnsembleClassifier, labels: int, compute: Compute) -> FitOptions:
+def _options_of(learner: RuleEnsembleClassifier, labels: int, compute: Compute) -> FitOptions:
     """Return the parameters of an estimator as the options of a fit."""
-    length = given.labels_per_head
-    least, most = _AUTO_RULES
-    max_rules = min(most, max(least, labels)) if given.max_rules == "auto" else int(given.max_rules)
+    length = learner.labels_per_head
+    fewest, largest = _AUTO_RULES
+    max_rules = min(largest, max(fewest, labels)) if learner.max_rules == "auto" else int(learner.max_rules)
     return FitOptions(
         build=BoostingOptions(
             max_rules,
-            label_cost=_LABEL_COST * least / max(least, max_rules)
-            if given.label_cost == "auto"
-            else float(given.label_cost),
+            label_cost=_LABEL_COST * fewest / max(fewest, max_rules)
+            if learner.label_cost == "auto"
+            else float(learner.label_cost),
             search_cost=0.0 if length is None else _SEARCH_COST,
             max_head=None if length is None else int(_HEAD_FACTOR * length),
-            growth=GrowthOptions(int(given.max_conditions), max(1, int(given.max_alternatives))),
+            growth=GrowthOptions(int(learner.max_conditions), max(1, int(learner.max_alternatives))),
         ),
-        teacher=given.teacher is not None,
+        teacher=learner.teacher is not None,
         labels_per_head=None if length is None else float(length),
-        ridge=None if given.ridge == "auto" else float(given.ridge),
-        min_coverage=None if given.min_coverage == "auto" else int(given.min_coverage),
-        folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,
-        max_bins=int(given.max_bins),
-        points=_POINTS if plain(given.points) is True else int(given.points),
-        decision=given.decision,
-        optimize=given.optimize,
-        time_limit=None if given.time_limit is None else float(given.time_limit),
-        seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
+        ridge=None if learner.ridge == "auto" else float(learner.ridge),
+        min_coverage=None if learner.min_coverage == "auto" else int(learner.min_coverage),
+        folds=int(learner.cv) if isinstance(learner.cv, (int, np.integer)) else 0,
+        max_bins=int(learner.max_bins),
+        points=_POINTS if plain(learner.points) is True else int(learner.points),
+        decision=learner.decision,
+        optimize=learner.optimize,
+        time_limit=None if learner.time_limit is None else float(learner.time_limit),
+        seed=int(check_random_state(learner.random_state).randint(2**31 - 1)),
         compute=compute,
     )
 
 
-def _folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
+def _folds_of(cv: Any, truth: Bytes, positive: Bools | None) -> Ints | None:
     """Return the fold that each example is held out in, -1 for never; None for stratified folds.
 
     Row numbers count all examples of the user; a splitter gets those of positive weight.
@@ -348,11 +348,11 @@ def _folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
         return None
     splits = cv
     if hasattr(cv, "split"):
-        splits, kept = cv.split(np.zeros((len(truth), 1)), truth), None
-    fold = np.full(len(truth) if kept is None else len(kept), -1, dtype=np.int64)
+        splits, positive = cv.split(np.zeros((len(truth), 1)), truth), None
+    fold = np.full(len(truth) if positive is None else len(positive), -1, dtype=np.int64)
     try:
         for number, (_, test) in enumerate(splits):
             fold[np.asarray(test)] = number
     except (TypeError, ValueError, IndexError) as error:
         raise OptionError(f"the value is not {_SPLITS}: {error}", parameter="cv") from error
-    return fold if kept is None else np.asarray(fold[kept])
+    return fold if positive is None else np.asarray(fold[positive])

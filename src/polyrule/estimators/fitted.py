@@ -59,10 +59,10 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(X, Dataset):
             if y is None and self._target.kind == "multilabel" and X.label_names != self.label_names_:
-                found = arrange_labels(X.Y, X.label_names, self.label_names_).check(
+                arranged = arrange_labels(X.Y, X.label_names, self.label_names_).check(
                     X.name, "and examples with it count as wrong"
                 )
-                return self._score_known(X.X, found.Y, sample_weight, found.touched)
+                return self._score_known(X.X, arranged.Y, sample_weight, arranged.touched)
             X, y = X.X, X.Y if y is None else y
         if y is None and self._label_columns:
             X, y = split_labels(X, list(self._label_columns))
@@ -75,10 +75,10 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = check_sparse(y, "y") if sp.issparse(y) else y
         if self._target.kind == "multilabel":
             target = read_target(y)
-            truth, wanted = target.truth, self.label_names_
-            by_name = is_frame(y) and target.names != wanted and set(wanted) <= set(target.names)
+            truth, names = target.truth, self.label_names_
+            by_name = is_frame(y) and target.names != names and set(names) <= set(target.names)
             if by_name:
-                truth = arrange_labels(truth, target.names, wanted).check("y", "which is left out").Y
+                truth = arrange_labels(truth, target.names, names).check("y", "which is left out").Y
             if by_name or has_unknown(truth):
                 return self._score_known(X, truth, sample_weight)
         return float(super().score(X, y, sample_weight))
@@ -143,9 +143,9 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         covers times its weights. Features of one body share that alike.
         """
         shares, places = self.rules_.feature_importances_, {n: j for j, n in enumerate(_columns(self.features_))}
-        found = np.zeros(len(places))
-        np.add.at(found, [places[feature.column] for feature in self.features_], shares)
-        return found
+        by_column = np.zeros(len(places))
+        np.add.at(by_column, [places[feature.column] for feature in self.features_], shares)
+        return by_column
 
     def explain(self, X: Any, row: int = 0, **options: Any) -> Any:
         """Explain the prediction for one example: which rules decided each label, on what grounds.
@@ -156,7 +156,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         row : int
             Which row of X, counted from 0.
         **options
-            Of a list: `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
+            For a list: `near` lists rules that failed by up to that many conditions, `digits` rounds numbers.
         """
         return self.rules_.explain(self._read_row(X, row), **options)
 
@@ -197,14 +197,14 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return code
 
     def verify(self, X: Any, y: Any = None, *, learn: bool = True) -> Any:
-        """Check the learned model against its training data, a `Dataset` or X and y; the result says what differs.
+        """Check the learned model against its training data, a `Dataset` or X and y; the result lists differences.
 
         With `learn` it is also learned anew.
         """
         return self.rules_.verify(self._labelled(X, y), learn=learn)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.Scorecard`."""
+        """Draw the weight of each rule for each label and return the axes; see `polyrule.report.plots.Scorecard`."""
         return self.rules_.plot(ax)
 
     def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
@@ -254,10 +254,10 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Show the rules in a notebook, not only the parameters."""
-        shown = {"text/plain": repr(self), "text/html": estimator_html_repr(self)}
+        bundle = {"text/plain": repr(self), "text/html": estimator_html_repr(self)}
         if hasattr(self, "model_"):
-            shown["text/html"] += self.model_._repr_html_()
-        return shown
+            bundle["text/html"] += self.model_._repr_html_()
+        return bundle
 
 
 def _columns(features: Sequence[Feature]) -> tuple[str, ...]:

@@ -47,10 +47,10 @@ def learner_of(model: Any, **changes: Any) -> Any:
     >>> learner_of(model, simplicity=2.0)
     RuleListClassifier(max_rules=1, simplicity=2.0)
     """
-    learner, stated = model.info.get("learner"), model.info.get("options")
-    if learner not in _LEARNERS or not isinstance(stated, dict):
+    learner, options = model.info.get("learner"), model.info.get("options")
+    if learner not in _LEARNERS or not isinstance(options, dict):
         raise OptionError("the model does not say how it was learned, so it cannot be learned again")
-    name, options = current_options(learner, stated)
+    name, options = current_options(learner, options)
     accepted = _LEARNERS[name]._get_param_names()
     unknown = sorted(options.keys() - set(accepted))
     if unknown:
@@ -60,7 +60,7 @@ def learner_of(model: Any, **changes: Any) -> Any:
     return _LEARNERS[name](**options | {key: value for key, value in changes.items() if key in accepted})
 
 
-def current_options(learner: str, stated: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def current_options(learner: str, in_model: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return learner and options that a model of any version states, in the names of this one.
 
     An option without a place in this version is returned unchanged.
@@ -72,7 +72,7 @@ def current_options(learner: str, stated: Mapping[str, Any]) -> tuple[str, dict[
     >>> current_options("RuleListClassifier", {"prune": "f2", "heads": "single", "forbid": ["age"]})
     ('RuleListClassifier', {'optimize': 'f2', 'max_head_size': 1, 'constraints': {'forbid': ['age']}})
     """
-    options = {name: value for name, value in stated.items() if name not in _MACHINE}
+    options = {name: value for name, value in in_model.items() if name not in _MACHINE}
     is_earlier_list = learner == "RuleListClassifier" and "optimize" not in options
     if is_earlier_list and options.get("prune") is None:
         learner = "SeCoClassifier"
@@ -90,14 +90,14 @@ def current_options(learner: str, stated: Mapping[str, Any]) -> tuple[str, dict[
     return learner, options | ({"constraints": limits} if limits else {})
 
 
-def _selected_list(stated: dict[str, Any]) -> dict[str, Any]:
+def _selected_list(in_model: dict[str, Any]) -> dict[str, Any]:
     """Return the options of an earlier version's list whose rules were selected."""
-    options = {"optimize": stated["prune"]}
-    options |= {name: value for name, value in stated.items() if name not in ("prune", "alternatives", "max_members")}
-    if stated.get("alternatives") is False:
+    options = {"optimize": in_model["prune"]}
+    options |= {name: value for name, value in in_model.items() if name not in ("prune", "alternatives", "max_members")}
+    if in_model.get("alternatives") is False:
         options["max_alternatives"] = 0
-    elif "max_members" in stated:
-        options["max_alternatives"] = stated["max_members"]
+    elif "max_members" in in_model:
+        options["max_alternatives"] = in_model["max_members"]
     if options.pop("heads", "multi") == "single":
         options["max_head_size"] = 1
     if options.get("max_conditions", 3) is None:

@@ -49,7 +49,7 @@ class TrainingData(Training):
         Labels as they were passed.
     seen : dict
         Fitted attributes that describe the columns of X.
-    kept : ndarray of bool or None
+    positive : ndarray of bool or None
         Mask of the examples of positive weight; None if that is all.
     label_columns : tuple of str
         Columns of X that are the labels.
@@ -61,7 +61,7 @@ class TrainingData(Training):
 
     target: Target
     seen: dict[str, Any]
-    kept: Bools | None = None
+    positive: Bools | None = None
     label_columns: tuple[str, ...] = ()
     raw: Table | None = None
     relations: tuple[Relation, ...] = ()
@@ -78,7 +78,7 @@ def with_relations(training: TrainingData, relations: Any) -> TrainingData:
 
 
 def weight_note(training: TrainingData) -> dict[str, Any]:
-    """Return what a model states if its counts are sums of weights."""
+    """Return a note for the model if its counts are sums of weights."""
     if isinstance(training.table, Packed):
         return note_weights({}, training.table.total_weight != len(training.table))
     return note_weights({}, is_weighted(training.weights, training.scale))
@@ -116,7 +116,7 @@ def plain(value: Any) -> Any:
         return float(str(value))  # a single-precision 0.1 is one tenth, too
     value = value.tolist() if hasattr(value, "tolist") else value  # arrays, indexes, and integers of NumPy
     if isinstance(value, Constraints):
-        value = value.stated()
+        value = value.as_dict()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):

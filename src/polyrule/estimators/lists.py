@@ -50,10 +50,10 @@ class RuleListEstimator(RuleEstimator):
         return self
 
     def _limits(self, training: TrainingData) -> limits.Constraints:
-        """Return what bodies may test, by positions of features and labels."""
-        stated = Constraints.of(self.constraints)
+        """Return the constraints by positions of features and labels."""
+        constraints = Constraints.of(self.constraints)
         return limits.Constraints.read(
-            training.table, training.label_names, stated.features, stated.forbidden, stated.monotone
+            training.table, training.label_names, constraints.features, constraints.forbidden, constraints.monotone
         )
 
     def decision_path(self, X: Any) -> sp.csr_matrix:

@@ -17,7 +17,7 @@ Fitted = TypeVar("Fitted")
 
 
 def name_features(fitted: Fitted, names: Sequence[str] | None = None) -> Fitted:
-    """Let the rules of a fitted pipeline speak of words, not of x247; nothing else changes.
+    """Name the features of a fitted pipeline's rules, such as words in place of x247; nothing else changes.
 
     A vectorizer hands on a sparse matrix, which has no names. It knows them, though, and this passes them on.
 
@@ -26,7 +26,7 @@ def name_features(fitted: Fitted, names: Sequence[str] | None = None) -> Fitted:
     fitted : Pipeline, a search with its best estimator, or one of polyrule's classifiers
         Its last step must be one of polyrule's classifiers.
     names : sequence of str, optional
-        One for each column that the classifier saw; a pipeline knows them by itself.
+        One for each column of the classifier. None takes those of the pipeline.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def name_features(fitted: Fitted, names: Sequence[str] | None = None) -> Fitted:
         raise OptionError(f"{type(inner).__name__} is none of polyrule's classifiers, nor a pipeline that ends in one")
     check_is_fitted(inner)
     if names is None:
-        raise OptionError("names: a classifier alone does not know what its features are called; give their names")
+        raise OptionError("names: a classifier without a pipeline has no names of its features; give their names")
     model: Any = inner.model_
     features = renamed(model.features, names)
     inner.__dict__.update(features_=features, model_=replace(model, features=features))

@@ -91,10 +91,12 @@ def switch(*besides: Any) -> Allowed:
     return choice(*besides, True, False)
 
 
-def whole(least: int, *besides: Any, most: int = LARGEST) -> Allowed:
-    """Allow whole numbers from `least` to `most`."""
-    what = f"a whole number of at least {least}" if most == LARGEST else f"a whole number from {least} to {most}"
-    return Allowed(what, lambda value: is_whole(value) and least <= value <= most, besides)
+def whole(minimum: int, *besides: Any, maximum: int = LARGEST) -> Allowed:
+    """Allow whole numbers from `minimum` to `maximum`."""
+    what = (
+        f"a whole number of at least {minimum}" if maximum == LARGEST else f"a whole number from {minimum} to {maximum}"
+    )
+    return Allowed(what, lambda value: is_whole(value) and minimum <= value <= maximum, besides)
 
 
 def number(what: str, fits: Callable[[float], bool], *besides: Any) -> Allowed:

@@ -1,4 +1,4 @@
-"""Learning from a sample of very many examples, and counting on all of them what was learned."""
+"""Samples of many examples to learn from, and counts of the model on all of them."""
 
 from __future__ import annotations
 
@@ -26,36 +26,41 @@ from polyrule.store import Bins, Packed
 from polyrule.store.sample import Examples, drawn_rows, sample_of, sum_over_examples
 from polyrule.utils.arrays import Ints
 
-_ROWS = 1 << 16  # that are looked at at a time
+_ROWS = 1 << 16  # counted at a time
 
 
-def sampled(training: TrainingData, most: int, threads: int = 1) -> TrainingData:
-    """Return a sample of the training data; its weights say how often an example was drawn."""
+def sampled(training: TrainingData, size: int, threads: int = 1) -> TrainingData:
+    """Return a sample of the training data; a weight is the number of times that an example was drawn."""
     if isinstance(training.table, Packed):
-        sample = sample_of(training.table, int(most), threads)
-        return replace(training, table=sample, weights=np.array([most], dtype=np.int64), scale=Fraction(1))
-    hashes = np.concatenate([content_hashes(*examples) for examples in _pieces(training)])
-    rows, times = drawn_rows(hashes, training.weights, int(most))
+        sample = sample_of(training.table, int(size), threads)
+        return replace(training, table=sample, weights=np.array([size], dtype=np.int64), scale=Fraction(1))
+    hashes = np.concatenate([content_hashes(*examples) for examples in _parts(training)])
+    rows, times = drawn_rows(hashes, training.weights, int(size))
     return replace(
-        training, table=training.table[rows], truth=training.truth[rows], weights=times, scale=Fraction(1), kept=None
+        training,
+        table=training.table[rows],
+        truth=training.truth[rows],
+        weights=times,
+        scale=Fraction(1),
+        positive=None,
     )
 
 
-def share_of(some: TrainingData, training: TrainingData) -> Fraction:
+def share_of(sample: TrainingData, training: TrainingData) -> Fraction:
     """Return the weight of the examples learned from, as a share of that of all."""
-    return int(some.weights.sum()) * some.scale / (int(training.weights.sum()) * training.scale)
+    return int(sample.weights.sum()) * sample.scale / (int(training.weights.sum()) * training.scale)
 
 
-def list_on_all(model: RuleList, training: TrainingData, most: int, after: int = 0, threads: int = 1) -> RuleList:
-    """Return a list that was learned from a sample of `most` with its counts on all examples.
+def list_on_all(model: RuleList, training: TrainingData, size: int, after: int = 0, threads: int = 1) -> RuleList:
+    """Return a list that was learned from a sample of `size` with its counts on all examples.
 
-    The first rules, as many as `after` says, stay as they are.
+    The first `after` rules stay as they are.
     """
     model = replace(model, rules=(*model.rules[:after], *_out_of_empty_bins(model.rules[after:], training.table)))
     if "pruning" in model.info:  # not where an interrupt came before there was anything to choose from
-        model.info["pruning"]["sample"] = most
+        model.info["pruning"]["sample"] = size
     simple = not (model.flat.stop.any() or model.full)
-    bodies = _coded(model, training) if simple else None
+    bodies = _encoded(model, training) if simple else None
     counts = _added(training, partial(_list_counts, model=model, bodies=bodies), threads)
     return with_counts(model, counts, partial(unscaled, scale=training.scale), after)
 
@@ -78,20 +83,20 @@ def _default_counts(examples: Examples, model: RuleList) -> Ints:
 def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 1) -> RuleEnsemble:
     """Return an ensemble with the coverage of its rules on all examples."""
     model = replace(model, rules=tuple(_out_of_empty_bins(model.rules, training.table)))
-    covered = _added(training, partial(_coverage, model=model, bodies=_coded(model, training)), threads).tolist()
+    covered = _added(training, partial(_coverage, model=model, bodies=_encoded(model, training)), threads).tolist()
     scale = float(training.scale)
-    rules = [replace(rule, coverage=found * scale) for rule, found in zip(model.rules, covered, strict=True)]
+    rules = [replace(rule, coverage=weight * scale) for rule, weight in zip(model.rules, covered, strict=True)]
     return replace(model, rules=tuple(rules))
 
 
 def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
     if isinstance(training.table, Packed):
         return sum_over_examples(training.table, ask, threads)
-    return np.asarray(np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64))
+    return np.asarray(np.sum([ask(examples) for examples in _parts(training)], axis=0, dtype=np.int64))
 
 
-def _coded(model: RuleList | RuleEnsemble, training: TrainingData) -> EncodedBodies | None:
-    """Return the bodies of a model as they are looked up by code; None where it needs the values."""
+def _encoded(model: RuleList | RuleEnsemble, training: TrainingData) -> EncodedBodies | None:
+    """Return the bodies of a model on codes; None if they need the values."""
     table, flat = training.table, model.flat.bodies
     return EncodedBodies.of(flat, table.bins) if isinstance(table, Packed) and reads_codes(flat) else None
 
@@ -114,8 +119,8 @@ def _unless_all_one(weights: Ints) -> Ints | None:
     return None if (weights == 1).all() else weights
 
 
-def _pieces(training: TrainingData) -> Iterator[Examples]:
-    """Examples in memory, a few at a time."""
+def _parts(training: TrainingData) -> Iterator[Examples]:
+    """Yield the examples in memory in blocks of rows."""
     assert isinstance(training.table, Table)
     for rows in row_blocks(len(training.table), 1, _ROWS):
         yield training.table[rows], dense_labels(training.truth[rows]), training.weights[rows]
@@ -130,8 +135,10 @@ def _out_of_empty_bins(rules: Sequence[Any], table: Table | Packed) -> list[Any]
 
 def _between(condition: NumericCondition, bins: tuple[Bins, ...]) -> NumericCondition:
     """Move a threshold out of a bin that has no example in the sample, to its lower end."""
-    own = bins[condition.feature]
-    place = int(np.searchsorted(own.highs, condition.threshold, side="right"))  # the first bin that goes on above it
-    if not 0 < place < len(own) or condition.threshold < own.lows[place]:
+    intervals = bins[condition.feature]
+    place = int(
+        np.searchsorted(intervals.highs, condition.threshold, side="right")
+    )  # the first bin that goes on above it
+    if not 0 < place < len(intervals) or condition.threshold < intervals.lows[place]:
         return condition
-    return replace(condition, threshold=short_between(float(own.highs[place - 1]), float(own.lows[place])))
+    return replace(condition, threshold=short_between(float(intervals.highs[place - 1]), float(intervals.lows[place])))
