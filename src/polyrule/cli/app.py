@@ -77,7 +77,7 @@ class App(Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+        """Run the command of the command line."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -122,7 +122,7 @@ class App(Group):
 
 
 def _with_blocks(command: click.Command) -> click.Command:
-    r"""Let ``\b`` in a raw docstring mean to click what it means in a plain one: keep the lines that follow."""
+    r"""Replace ``\b`` of raw docstrings by the character with which click keeps the lines that follow."""
     if command.help:
         command.help = command.help.replace("\\b\n", "\b\n")
     if isinstance(command, click.Group):
@@ -143,24 +143,24 @@ class _Warnings(logging.Handler):
             warn(message)
 
 
-_TOLD = (UnseenCategoryWarning, DataWarning, MeasureWarning, ModelWarning, SlowSearchWarning)
+_NOTED = (UnseenCategoryWarning, DataWarning, MeasureWarning, ModelWarning, SlowSearchWarning)
 
 
 @contextlib.contextmanager
 def _warnings_as_notes() -> Iterator[None]:
-    """Say what the library warns a user of as the commands say theirs; other warnings stay as they are."""
+    """Print warnings of the library as notes of the command; other warnings do not change."""
     with warnings.catch_warnings():
-        for told in _TOLD:
-            warnings.simplefilter("always", told)
+        for category in _NOTED:
+            warnings.simplefilter("always", category)
         as_before = warnings.showwarning
-        said: set[str] = set()
+        texts: set[str] = set()
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if not issubclass(category, _TOLD):
+            if not issubclass(category, _NOTED):
                 return as_before(message, category, *where, **more)
-            if str(message) in said:  # of data that a command reads twice
+            if str(message) in texts:  # of data that a command reads twice
                 return None
-            said.add(str(message))
+            texts.add(str(message))
             from polyrule.cli.output import warn
 
             return warn(str(message))
@@ -185,7 +185,7 @@ def _take_debug(words: list[str]) -> tuple[bool, list[str]]:
 
 
 def _exit_code(error: BaseException, debug: bool) -> int:
-    """Say what is wrong in one sentence and return the exit code that goes with it."""
+    """Print the error in one sentence and return its exit code."""
     if debug and not isinstance(error, (click.exceptions.Exit, SystemExit, click.UsageError)):
         traceback.print_exception(error)
     match error:
@@ -260,4 +260,4 @@ _with_blocks(app)
 def main() -> NoReturn:
     """Entry point of the `polyrule` command."""
     app.main()
-    raise AssertionError("a click application ends by itself")
+    raise AssertionError("a click application exits")

@@ -186,23 +186,23 @@ def load_kind(kind: str, path: Path) -> Any:
     return model
 
 
-def check_known(option: str, wanted: Iterable[str], names: Collection[str], what: str) -> None:
+def check_known(option: str, requested: Iterable[str], names: Collection[str], what: str) -> None:
     """Refuse what an option names and the model does not have."""
-    for name in wanted:
+    for name in requested:
         if name not in names:
             raise OptionError(f"{option}: the model has no {what} {name!r}{did_you_mean(name, names)}")
 
 
 def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line under the names that `polyrule.data.read` has for them."""
-    given = {name: value for name, value in reading.items() if value is not None and value != ()}
-    if "ordinal" in given:
+    values_of = {name: value for name, value in reading.items() if value is not None and value != ()}
+    if "ordinal" in values_of:
         ascending: dict[str, list[str]] = {}
-        for column, values in map(_ordered, given["ordinal"]):
+        for column, values in map(_ordered, values_of["ordinal"]):
             if ascending.setdefault(column, values) != values:
                 raise OptionError(f"--ordinal says two orders of {column}; give one")
-        given["ordinal"] = ascending
-    return {"format" if name == "format_" else name: value for name, value in given.items()}
+        values_of["ordinal"] = ascending
+    return {"format" if name == "format_" else name: value for name, value in values_of.items()}
 
 
 def _ordered(text: str) -> tuple[str, list[str]]:
@@ -219,12 +219,12 @@ def benchmark_name(text: str) -> tuple[str, Any] | None:
     if text == "-" or Path(text).exists():
         return None
     name, _, part = text.partition(":")
-    known = {entry.lower(): entry for entry in [*ENTRIES, "paper-example"]}
-    if name.lower() not in known:
+    entries = {entry.lower(): entry for entry in [*ENTRIES, "paper-example"]}
+    if name.lower() not in entries:
         return None
     if part not in ("", "train", "test"):
         raise DataError(f"{text}: a data set has the parts train and test, not {part!r}")
-    return known[name.lower()], part or None
+    return entries[name.lower()], part or None
 
 
 def load_data(
@@ -271,9 +271,11 @@ def remember_reading(model: Any, reading: dict[str, Any]) -> None:
     """Let a model know how its data was written, so that nobody has to say it again for data of the same kind."""
     if reading["identifier"] is not None:
         model.info[ID_COLUMN] = reading["identifier"]
-    given = {name: reading[name] for name in _REMEMBERED if reading[name] is not None and reading[name] != ()}
-    if given:
-        model.info[READING] = given | ({"missing": list(given["missing"])} if "missing" in given else {})
+    set_options = {name: reading[name] for name in _REMEMBERED if reading[name] is not None and reading[name] != ()}
+    if set_options:
+        model.info[READING] = set_options | (
+            {"missing": list(set_options["missing"])} if "missing" in set_options else {}
+        )
 
 
 def with_known(text: str, reading: dict[str, Any], model: Any, source: Any = None) -> dict[str, Any]:
@@ -283,25 +285,25 @@ def with_known(text: str, reading: dict[str, Any], model: Any, source: Any = Non
     """
     if benchmark_name(text) is not None:
         return reading
-    known = {name: value for name, value in model.info.get(READING, {}).items() if name in _REMEMBERED}
+    remembered = {name: value for name, value in model.info.get(READING, {}).items() if name in _REMEMBERED}
     if any(reading.get(name) for name in ("labels", "label_file", "tags")):
-        known = {name: value for name, value in known.items() if name not in _LABELS}
-    open_ = {name: value for name, value in known.items() if reading.get(name) is None or reading[name] == ()}
+        remembered = {name: value for name, value in remembered.items() if name not in _LABELS}
+    open_ = {name: value for name, value in remembered.items() if reading.get(name) is None or reading[name] == ()}
     return _with_known_id(text, {**reading, **open_}, model, source)
 
 
 def _with_known_id(text: str, reading: dict[str, Any], model: Any, source: Any) -> dict[str, Any]:
     """Return the reading options with the --id column the model was trained with, where the file has that column."""
-    known = model.info.get(ID_COLUMN)
-    if reading.get("identifier") is not None or not known or not (source is not None or Path(text).is_file()):
+    remembered = model.info.get(ID_COLUMN)
+    if reading.get("identifier") is not None or not remembered or not (source is not None or Path(text).is_file()):
         return reading
     from polyrule.data.reading import column_names
 
     options = reading_options(reading)
     files = {name: options[name] for name in ("format", "encoding", "delimiter", "header") if name in options}
     with naming(text):
-        found = column_names(source or text, **files)
-    return {**reading, "identifier": known} if known in found else reading
+        columns = column_names(source or text, **files)
+    return {**reading, "identifier": remembered} if remembered in columns else reading
 
 
 @contextlib.contextmanager
@@ -360,9 +362,9 @@ def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows:
         raise OptionError("--keep reads DATA once more, which standard input does not allow; give a file")
     if benchmark_name(text) is not None:
         raise OptionError(f"{text}: --keep is for files; the columns of this data set are known")
-    known = with_known(text, reading, model) | dict.fromkeys(_KINDS)
-    known["identifier"] = name
-    options = {key: value for key, value in reading_options(known).items() if key not in _LABELS}
+    options_read = with_known(text, reading, model) | dict.fromkeys(_KINDS)
+    options_read["identifier"] = name
+    options = {key: value for key, value in reading_options(options_read).items() if key not in _LABELS}
     with naming(text, identifier="keep"):
         for part in read_chunks(text, rows=rows, labels=None, features=(), **options):
             yield from part.row_ids or ()
@@ -461,9 +463,9 @@ def align_labels(data: Dataset, model: Any) -> Dataset:
 
     if data.label_names == model.label_names:
         return data
-    found = arrange_labels(data.Y, data.label_names, model.label_names)
-    if found.lacking:
-        more = f" and {len(found.lacking) - 1} more" if len(found.lacking) > 1 else ""
-        hint = did_you_mean(found.lacking[0], data.label_names)
-        raise DataError(f"{data.name}: the label {found.lacking[0]!r}{more} of the model is not in the data{hint}")
-    return replace(data, Y=found.Y, label_names=model.label_names)
+    arranged = arrange_labels(data.Y, data.label_names, model.label_names)
+    if arranged.lacking:
+        more = f" and {len(arranged.lacking) - 1} more" if len(arranged.lacking) > 1 else ""
+        hint = did_you_mean(arranged.lacking[0], data.label_names)
+        raise DataError(f"{data.name}: the label {arranged.lacking[0]!r}{more} of the model is not in the data{hint}")
+    return replace(data, Y=arranged.Y, label_names=model.label_names)

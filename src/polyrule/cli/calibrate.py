@@ -76,11 +76,11 @@ def calibrate(
         per=per,
         labels=None if labels is None else [name.strip() for name in labels.split(",")],
     )
-    stated = guarantees(decided)
+    promises = guarantees(decided)
     if as_json:
-        print_json([vars(one) for one in stated])
+        print_json([vars(one) for one in promises])
     else:
-        for one in stated:
+        for one in promises:
             click.echo(fit(f"{one}: cutoff {one.cutoff:.4g}, observed {one.observed:.3f}"))
     if output is not None:
         decided.save(output)

@@ -30,8 +30,8 @@ class Maybe(click.ParamType):  # type: ignore[type-arg]  # generic only for type
 
     def get_metavar(self, *context: Any, **named: Any) -> str | None:
         """Show what the inner type shows, and "none" beside the words one may choose."""
-        shown: str | None = self.inner.get_metavar(*context, **named)
-        return f"{shown[:-1]}|none]" if shown and shown.endswith("]") else shown
+        metavar: str | None = self.inner.get_metavar(*context, **named)
+        return f"{metavar[:-1]}|none]" if metavar and metavar.endswith("]") else metavar
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Turn "none" into None and leave the rest to the inner type."""
@@ -185,15 +185,15 @@ def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None)
     table = content.get(name)
     if not isinstance(table, dict):
         raise OptionError(f"{value}: there is no table [{name}]")
-    known = {key: option for option in options(ctx.command) for key in _keys(option)}
-    chosen: dict[str, Any] = {}
+    by_key = {key: option for option in options(ctx.command) for key in _keys(option)}
+    settings: dict[str, Any] = {}
     for key, setting in table.items():
-        option = known.get(key.replace("-", "_"))
+        option = by_key.get(key.replace("-", "_"))
         if option is None:
-            hint = did_you_mean(key, known)
+            hint = did_you_mean(key, by_key)
             raise OptionError(f"{value}: [{name}] has no option {key!r} ('polyrule {name} --help' lists them){hint}")
-        chosen[option.name or ""] = _checked(setting, option, f"{value}: {key}")
-    ctx.default_map = {**(ctx.default_map or {}), **chosen}
+        settings[option.name or ""] = _checked(setting, option, f"{value}: {key}")
+    ctx.default_map = {**(ctx.default_map or {}), **settings}
 
 
 def _checked(setting: Any, option: click.Option, where: str) -> Any:

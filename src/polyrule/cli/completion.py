@@ -22,6 +22,6 @@ def completion(shell: str) -> None:
 
     from polyrule.cli.app import app
 
-    found = get_completion_class(shell)
-    assert found is not None, "click knows these three shells"
-    click.echo(found(app, {}, "polyrule", "_POLYRULE_COMPLETE").source())
+    script_class = get_completion_class(shell)
+    assert script_class is not None, "click knows these three shells"
+    click.echo(script_class(app, {}, "polyrule", "_POLYRULE_COMPLETE").source())

@@ -150,8 +150,8 @@ def _card_of(entry: Any) -> dict[str, Any]:
     """Return the entry of a data set, with `here`: True if it can be loaded without the network."""
     from polyrule.datasets.loading import find_folder
 
-    here = entry.name == "emotions" or find_folder(entry) is not None
-    return {**asdict(entry), "features": entry.features, "density": round(entry.density, 4), "here": here}
+    is_here = entry.name == "emotions" or find_folder(entry) is not None
+    return {**asdict(entry), "features": entry.features, "density": round(entry.density, 4), "here": is_here}
 
 
 def _show_card(card: dict[str, Any]) -> None:

@@ -54,14 +54,14 @@ def editing(
     """Make a command of a function from a stored model to the changed one: it gets MODEL, ``-o`` and ``--json``."""
 
     def make(function: Callable[..., Any]) -> click.Command:
-        def run(model: Path, output: Path | None, as_json: bool, **given: Any) -> None:
-            rules = getattr(given.get("file"), "name", None)
-            check_place(output, given.get("data"), given.get("label_file"), rules)
+        def run(model: Path, output: Path | None, as_json: bool, **arguments: Any) -> None:
+            rules = getattr(arguments.get("file"), "name", None)
+            check_place(output, arguments.get("data"), arguments.get("label_file"), rules)
             in_place = output is None and model.is_file()
             with sole_editor(model) if in_place else nullcontext():
                 before = model.read_bytes() if in_place else b""
                 stored = load(model)
-                _store(stored, before, function(stored, **given), model, output, as_json)
+                _store(stored, before, function(stored, **arguments), model, output, as_json)
 
         run.__doc__ = function.__doc__
         model_output_option("Where to write the model [MODEL; the old one stays as MODEL.bak].")(json_option(run))
@@ -148,9 +148,9 @@ def replace(stored: Any, number: int | None, rule: str | None, file: Any) -> Any
 @click.argument("number", metavar="N", type=int)
 @click.argument("name")
 def name_group(stored: Any, number: int, name: str) -> Any:
-    r"""Give the group of alternatives ('any of', 'at least 2 of') in rule N a NAME, which stands beside its members.
+    r"""Name the group of alternatives ('any of', 'at least 2 of') in rule N; the name is printed before its members.
 
-    An empty NAME takes it away. Nothing else changes.
+    An empty NAME removes it. Nothing else changes.
 
     \b
     Example:
@@ -166,7 +166,7 @@ def name_group(stored: Any, number: int, name: str) -> Any:
     "--beside", metavar="OTHER", help="With --add: the condition of a rule without a group that gets another."
 )
 @click.option("--remove", "removed", metavar="CONDITION", help="Remove a condition from the group of rule N.")
-@click.option("--join", "others", type=int, multiple=True, metavar="N", help="Join a rule to rule N; may be repeated.")
+@click.option("--join", "joined", type=int, multiple=True, metavar="N", help="Join a rule to rule N; may be repeated.")
 @click.option("--split", is_flag=True, help="Replace rule N by rules without a group.")
 def member(
     stored: Any,
@@ -174,7 +174,7 @@ def member(
     added: str | None,
     beside: str | None,
     removed: str | None,
-    others: tuple[int, ...],
+    joined: tuple[int, ...],
     split: bool,
 ) -> Any:
     r"""Change the group of alternatives ('any of', 'at least 2 of') in rule N.
@@ -188,7 +188,7 @@ def member(
       polyrule edit member model.json 3 --join 5 --join 6
       polyrule edit member model.json 3 --split
     """
-    if [added is not None, removed is not None, bool(others), split].count(True) != 1:
+    if [added is not None, removed is not None, bool(joined), split].count(True) != 1:
         raise click.UsageError("pass one of --add, --remove, --join and --split")
     if beside is not None and added is None:
         raise OptionError("--beside is for --add; leave it out")
@@ -197,8 +197,8 @@ def member(
         return stored.add_member(place, added, beside)
     if removed is not None:
         return stored.remove_member(place, removed)
-    if others:
-        return stored.join(place, *(_index(stored, other) for other in others))
+    if joined:
+        return stored.join(place, *(_index(stored, other) for other in joined))
     return _checked_list(stored, "--split").split_group(place)
 
 
@@ -229,7 +229,7 @@ def recount(stored: Any, data: str, **reading: Any) -> Any:
 @click.argument("label")
 @click.argument("weight", type=float)
 def set_weight(stored: Any, number: int, label: str, weight: float) -> Any:
-    r"""Give LABEL another WEIGHT in rule N of an ensemble; 0 takes it out of the head.
+    r"""Set the WEIGHT of LABEL in rule N of an ensemble; 0 removes it from the head.
 
     \b
     Examples:
@@ -245,14 +245,14 @@ def set_weight(stored: Any, number: int, label: str, weight: float) -> Any:
 @click.option("--ridge", type=float, help="Penalty on squared weights [the one that learning chose].")
 @data_options
 def refit(stored: Any, data: str, keep: tuple[int, ...], ridge: float | None, **reading: Any) -> Any:
-    r"""Give the rules of an ensemble the weights that are best on DATA.
+    r"""Fit the weights of an ensemble again on DATA.
 
     \b
     Example:
       polyrule edit refit model.json train.csv --keep 1
     """
-    kept = [_index(stored, number) for number in keep]
-    return stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept)
+    fixed = [_index(stored, number) for number in keep]
+    return stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=fixed)
 
 
 @editing("cutoff")
@@ -268,14 +268,14 @@ def cutoff(stored: Any, cutoffs: tuple[str, ...]) -> Any:
     """
     from polyrule.decisions import set_cutoffs
 
-    wanted = {}
+    probabilities = {}
     for text in cutoffs:
         name, _, number = text.rpartition("=")
         try:
-            wanted[name] = float(number)
+            probabilities[name] = float(number)
         except ValueError:
             raise OptionError(f"a cutoff is written LABEL=PROBABILITY, such as sepsis=0.3, not {text!r}") from None
-    return set_cutoffs(stored, wanted)
+    return set_cutoffs(stored, probabilities)
 
 
 @editing("tune")
@@ -363,11 +363,11 @@ def changed_lines(before: str, after: str) -> list[str]:
     """
     old, new = before.splitlines(), after.splitlines()
     was, now = ([re.sub(r"^ *\d+\. ", "", line) for line in lines] for lines in (old, new))
-    found = []
+    lines_changed = []
     for what, i, j, k, m in difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
         if what != "equal":
-            found += [f"- {line}" for line in old[i:j]] + [f"+ {line}" for line in new[k:m]]
-    return found
+            lines_changed += [f"- {line}" for line in old[i:j]] + [f"+ {line}" for line in new[k:m]]
+    return lines_changed
 
 
 def _unmarked(model: Any) -> Any:

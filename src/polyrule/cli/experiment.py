@@ -73,12 +73,12 @@ def experiment(
 
     spec = load_spec(file)
     folder = output if output is not None else Path("results") / spec.name
-    chosen = _chooser(only)
+    includes = _chooser(only)
     if list_runs:
-        _show_plan(spec, folder, chosen)
+        _show_plan(spec, folder, includes)
         return
     if not tables_only:
-        _run(spec, folder, workers, retry, chosen, as_json)
+        _run(spec, folder, workers, retry, includes, as_json)
     results = Results.load(spec, folder)
     written = write_results(results, folder)
     _summarise(results, folder, len(written), as_json)
@@ -89,13 +89,13 @@ def _run(
     folder: Path,
     workers: int | None,
     retry: bool,
-    chosen: Callable[[Run], bool],
+    includes: Callable[[Run], bool],
     as_json: bool,
 ) -> None:
     from polyrule.evaluation.experiment import run_experiment
 
     if as_json or not sys.stderr.isatty():
-        run_experiment(spec, folder, workers, retry, chosen, _print_json if as_json else _print_line)
+        run_experiment(spec, folder, workers, retry, includes, _print_json if as_json else _print_line)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
@@ -107,15 +107,15 @@ def _run(
             if progress.row is not None:
                 bar.console.print(_line(progress.row), markup=False, highlight=False)
 
-        run_experiment(spec, folder, workers, retry, chosen, show)
+        run_experiment(spec, folder, workers, retry, includes, show)
 
 
 def _chooser(patterns: tuple[str, ...]) -> Callable[[Run], bool]:
-    def chosen(run: Run) -> bool:
+    def includes(run: Run) -> bool:
         names = (run.data.name, run.learner.name, run.learner.family, f"{run.data.name}/{run.learner.name}")
         return not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
-    return chosen
+    return includes
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -138,12 +138,12 @@ def _print_json(progress: Progress) -> None:
         click.echo(json.dumps(row, sort_keys=True))
 
 
-def _show_plan(spec: ExperimentSpec, folder: Path, chosen: Callable[[Run], bool]) -> None:
+def _show_plan(spec: ExperimentSpec, folder: Path, includes: Callable[[Run], bool]) -> None:
     from polyrule.evaluation.experiment.one_run import plan_runs
 
     rows = folder / "rows"
     for run in plan_runs(spec):
-        if chosen(run):
+        if includes(run):
             done = "done" if (rows / f"{run.key}.json").exists() else "to do"
             click.echo(f"{done:<6} {run.data.name:<12} {run.learner.name:<28} {run.split_name}")
 

@@ -1,4 +1,4 @@
-"""``polyrule explain``: why one example gets its labels, and the smallest change that flips one."""
+"""``polyrule explain``: rules behind the labels of one example, and the smallest change of one."""
 
 from __future__ import annotations
 
@@ -91,26 +91,26 @@ def explain(
     with warnings.catch_warnings(record=True) as told_of_all:
         dataset = load_data(data, reading, needed, opened=opened)
     number = _find(data, dataset, row, row_id)
-    for told in told_of_all:
-        if issubclass(told.category, UnseenCategoryWarning) and data != "-":
+    for warning in told_of_all:
+        if issubclass(warning.category, UnseenCategoryWarning) and data != "-":
             _warn_of(data, reading, stored, needed, number)
         else:
-            warnings.warn(told.message, stacklevel=1)
+            warnings.warn(warning.message, stacklevel=1)
     example = dataset.X[number]
-    shown = stored.explain(example, digits=digits, **({"near": near} if isinstance(stored, RuleList) else {}))
+    explanation = stored.explain(example, digits=digits, **({"near": near} if isinstance(stored, RuleList) else {}))
     changes = [stored.counterfactual(example, name, fixed=fixed, limit=limit, digits=digits) for name in changed]
     if as_json:
-        print_json({"row": number + 1, **shown.to_dict(), "flips": [change.to_dict() for change in changes]})
+        print_json({"row": number + 1, **explanation.to_dict(), "flips": [change.to_dict() for change in changes]})
         return
     name = "" if dataset.row_ids is None else f": {visible(dataset.row_ids[number])}"
     click.echo(f"row {number + 1} of {len(dataset)} (counted from 1){name}")
-    click.echo(fit(str(shown)))
+    click.echo(fit(str(explanation)))
     for change in changes:
         click.echo(fit(str(change)))
 
 
 def _warn_of(text: str, reading: dict[str, Any], model: Any, features: Sequence[Feature], number: int) -> None:
-    """Say which values of the one example the model does not know."""
+    """Warn of values of the example that are unknown to the model."""
     for feature in features:
         if feature.has_categories and feature.derived is None:
             cell = _cell(text, reading, model, feature.name, number)
@@ -139,7 +139,7 @@ def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:
         return row - 1
     if data.row_ids is None:
         raise OptionError("--row-id needs the column that names the rows; give --id COLUMN here, or when you train")
-    rows = [number for number, known in enumerate(data.row_ids) if known == row_id]
+    rows = [number for number, name_of_row in enumerate(data.row_ids) if name_of_row == row_id]
     if not rows:
         raise DataError(f"{name}: no row is named {row_id!r}{did_you_mean(str(row_id), data.row_ids)}")
     if len(rows) > 1:

@@ -57,23 +57,23 @@ def export(
     from polyrule.export import export as export_model
 
     check_place(output, model)
-    chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")
-    if chosen is None:
+    target = language or _ENDINGS.get(output.suffix.lower() if output else "")
+    if target is None:
         raise click.UsageError("say which language with --to, or give -o a file ending in .py, .sql, .js, .c or .onnx")
     options: dict[str, Any] = {"table": table, "keys": list(keys) or None, "prefix": prefix}
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in sorted(given.keys() - set(OPTIONS.get(chosen, ()))):
-        raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
-    if chosen == "onnx" and (output is None or str(output) == "-" or as_json):  # it is no text, so it goes nowhere else
+    settings = {name: value for name, value in options.items() if value is not None}
+    for name in sorted(settings.keys() - set(OPTIONS.get(target, ()))):
+        raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {target}")
+    if target == "onnx" and (output is None or str(output) == "-" or as_json):  # it is no text, so it goes nowhere else
         raise OptionError("an ONNX model is written to a file: give -o, and no --json")
-    made = export_model(load_model(model), chosen, **given)
-    if isinstance(made, bytes):
+    code = export_model(load_model(model), target, **settings)
+    if isinstance(code, bytes):
         assert output is not None
-        write_file(output, lambda stream: stream.write(made), mode="wb")
+        write_file(output, lambda stream: stream.write(code), mode="wb")
         return
-    if chosen == "sql" and not keys:
+    if target == "sql" and not keys:
         note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     if as_json:
-        print_json({"language": chosen, "code": made}, output)
+        print_json({"language": target, "code": code}, output)
     else:
-        write_text(made, output)
+        write_text(code, output)

@@ -71,23 +71,23 @@ def head(
     from polyrule.measures import Objective
 
     inside, outside = _vectors(covered), _vectors(uncovered) if uncovered else []
-    world = HeadProblem.make(
+    problem = HeadProblem.make(
         _matrix([*inside, *outside]), [True] * len(inside) + [False] * len(outside), negative=negative
     )
     objective = Objective(measure, averaging, scope, lift, "auto", max_head_size, negative)  # type: ignore[arg-type]
-    called = _names(names, world.n_labels)
-    found = find(world, objective, search, trace=True, min_tp=min_tp)
-    if found is None:
+    called = _names(names, problem.n_labels)
+    result = find(problem, objective, search, trace=True, min_tp=min_tp)
+    if result is None:
         raise DataError("there is no head: no label is ever predicted rightly on the covered examples")
     if as_json:
-        print_json(_record(found, called))
+        print_json(_record(result, called))
         if output is None or str(output) == "-":
             return
     if (format_ or ("svg" if output and output.suffix == ".svg" else "text")) == "svg":
-        assert found.trace is not None
-        write_text(draw(found.trace, called, f"{objective}: best {_summary(found, called)}"), output)
+        assert result.trace is not None
+        write_text(draw(result.trace, called, f"{objective}: best {_summary(result, called)}"), output)
         return
-    write_text(f"{objective}\n{text_tree(found, called)}\n", output)
+    write_text(f"{objective}\n{text_tree(result, called)}\n", output)
 
 
 def _vectors(text: str) -> list[str]:
@@ -127,14 +127,14 @@ def head_text(head_: Any, names: list[str]) -> str:
     return "{" + ", ".join(("" if value else "¬") + names[label] for label, value in head_) + "}"
 
 
-def _summary(found: HeadResult, names: list[str]) -> str:
-    tp, fp = found.tp, sum(fp for _, fp in found.counts)
-    return f"{head_text(found.head, names)} = {found.value} (TP {tp}, FP {fp})"
+def _summary(result: HeadResult, names: list[str]) -> str:
+    tp, fp = result.tp, sum(fp for _, fp in result.counts)
+    return f"{head_text(result.head, names)} = {result.value} (TP {tp}, FP {fp})"
 
 
-def text_tree(found: HeadResult, names: list[str]) -> str:
+def text_tree(result: HeadResult, names: list[str]) -> str:
     """Draw the tree with lines, one head per line, and sum up below."""
-    assert found.trace is not None
+    assert result.trace is not None
     lines = ["{}"]
 
     def walk(node: TreeNode, indent: str) -> None:
@@ -145,13 +145,13 @@ def text_tree(found: HeadResult, names: list[str]) -> str:
             lines.append(f"{indent}{'└─ ' if last else '├─ '}{head_text(child.head, names)}  {value}{mark}")
             walk(child, indent + ("   " if last else "│  "))
 
-    walk(found.trace, "")
-    lines.append(f"best: {_summary(found, names)}")
-    lines.append(f"{found.evaluated} heads evaluated, {found.pruned} not looked at; search: {found.strategy}")
+    walk(result.trace, "")
+    lines.append(f"best: {_summary(result, names)}")
+    lines.append(f"{result.evaluated} heads evaluated, {result.pruned} not looked at; search: {result.strategy}")
     return "\n".join(lines)
 
 
-def _record(found: HeadResult, names: list[str]) -> dict[str, Any]:
+def _record(result: HeadResult, names: list[str]) -> dict[str, Any]:
     def node(part: TreeNode) -> dict[str, Any]:
         return {
             "head": _literals(part.head, names),
@@ -161,13 +161,13 @@ def _record(found: HeadResult, names: list[str]) -> dict[str, Any]:
         }
 
     return {
-        "head": _literals(found.head, names),
-        "value": str(found.value),
-        "counts": [{"tp": tp, "fp": fp} for tp, fp in found.counts],
-        "evaluated": found.evaluated,
-        "not_evaluated": found.pruned,
-        "search": found.strategy,
-        "tree": None if found.trace is None else node(found.trace),
+        "head": _literals(result.head, names),
+        "value": str(result.value),
+        "counts": [{"tp": tp, "fp": fp} for tp, fp in result.counts],
+        "evaluated": result.evaluated,
+        "not_evaluated": result.pruned,
+        "search": result.strategy,
+        "tree": None if result.trace is None else node(result.trace),
     }
 
 
@@ -207,17 +207,17 @@ def _width(node: TreeNode, names: list[str]) -> float:
 
 
 def _place(node: TreeNode, names: list[str], depth: int, left: float, places: dict[int, tuple[float, int]]) -> float:
-    """Give every node its centre; children side by side, the parent above their middle. Returns the right edge."""
-    own = _width(node, names)
+    """Set the centre of each node; return the right edge. Children are side by side, the parent above their middle."""
+    width = _width(node, names)
     edge = left
     for child in node.children:
         edge = _place(child, names, depth + 1, edge, places)
     if node.children:
         centre = (places[id(node.children[0])][0] + places[id(node.children[-1])][0]) / 2
     else:
-        centre = left + own / 2
-    places[id(node)] = (max(centre, left + own / 2), depth)
-    return max(edge, left + own + _GAP)
+        centre = left + width / 2
+    places[id(node)] = (max(centre, left + width / 2), depth)
+    return max(edge, left + width + _GAP)
 
 
 def _draw(node: TreeNode, names: list[str], places: dict[int, tuple[float, int]], shapes: list[str]) -> None:
@@ -227,12 +227,12 @@ def _draw(node: TreeNode, names: list[str], places: dict[int, tuple[float, int]]
         below, _ = places[id(child)]
         shapes.append(f'<line x1="{x:.1f}" y1="{y + _BOX:.1f}" x2="{below:.1f}" y2="{y + _ROW:.1f}"/>')
         _draw(child, names, places, shapes)
-    own = _width(node, names)
+    width = _width(node, names)
     kind = node.status if node.status in ("best", "pruned") else "seen"
     head, value = escape(head_text(node.head, names)), _value(node)
     shapes.append(
         f'<g class="{kind}"><title>{head} {value} {"" if kind == "seen" else kind}</title>'
-        f'<rect x="{x - own / 2:.1f}" y="{y:.1f}" width="{own:.1f}" height="{_BOX:.0f}" rx="5"/>'
+        f'<rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_BOX:.0f}" rx="5"/>'
         f'<text x="{x:.1f}" y="{y + (17 if value else 25):.1f}">{head}</text>'
         f'<text class="v" x="{x:.1f}" y="{y + 33:.1f}">{value}</text></g>'
     )

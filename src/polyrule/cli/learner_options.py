@@ -37,7 +37,7 @@ _SUMMARIES = {
 _SHARED = "Learning"
 
 # Parameters without an option of that name.
-_LEFT_OUT = ("random_state", "verbose", "constraints")
+_WITHOUT_OPTION = ("random_state", "verbose", "constraints")
 _LIMITS = ("features", "forbid", "monotone", "keep_columns")
 _SETTINGS = ("kernels", "device")
 
@@ -132,7 +132,7 @@ def available() -> dict[str, dict[str, Parameter]]:
 def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--learner``, the parameters of all learners, and what bodies may test."""
     names = dict.fromkeys(name for parameters in available().values() for name in parameters)
-    options = [_option(name) for name in names if name not in _LEFT_OUT]
+    options = [_option(name) for name in names if name not in _WITHOUT_OPTION]
     options += [*_limit_options(), *_setting_options()]
     sections = [_SHARED, *map(_heading, LEARNERS), "The machine"]
     options.sort(key=lambda option: sections.index(option.section))
@@ -167,31 +167,31 @@ def _setting_options() -> Iterator[Option]:
     yield Option(["--device"], type=click.Choice(["cpu", "cuda"]), default="cpu", help=text, **common)
 
 
-def names_in(text: str, known: Collection[str]) -> list[str]:
+def names_in(text: str, feature_names: Collection[str]) -> list[str]:
     """Return the names in a list with commas; a known name that contains commas is one name.
 
     >>> names_in("a, b", ["a", "b"]), names_in("a,b", ["a,b"])
     (['a', 'b'], ['a,b'])
     """
-    return [text] if text in known else [name.strip() for name in text.split(",")]
+    return [text] if text in feature_names else [name.strip() for name in text.split(",")]
 
 
-def forbidden_names(ctx: click.Context, known: Collection[str]) -> list[str]:
+def forbidden_names(ctx: click.Context, feature_names: Collection[str]) -> list[str]:
     """Return the features that ``--forbid`` names."""
-    return list(dict.fromkeys(name for text in ctx.params["forbid"] for name in names_in(text, known)))
+    return list(dict.fromkeys(name for text in ctx.params["forbid"] for name in names_in(text, feature_names)))
 
 
-def _constraints(ctx: click.Context, learner: str, known: Collection[str]) -> dict[str, Any]:
-    """Return the estimator's `constraints`; `known` are the names of the features."""
+def _constraints(ctx: click.Context, learner: str, feature_names: Collection[str]) -> dict[str, Any]:
+    """Return the estimator's `constraints`; `feature_names` are those of the data."""
     for name in _LIMITS:
         if ctx.params.get(name) and learner not in _of_constraints():
             raise OptionError(f"{parameter_name(name)} is for the learners {_owners(_of_constraints())}")
     limits: dict[str, Any] = {}
-    if forbidden := forbidden_names(ctx, known):
+    if forbidden := forbidden_names(ctx, feature_names):
         limits["forbid"] = forbidden
     allowed: dict[str, list[str]] = {}
     for label, names in _pairs(ctx, "features", "LABEL=NAME,.."):
-        allowed.setdefault(label, []).extend(names_in(names, known))
+        allowed.setdefault(label, []).extend(names_in(names, feature_names))
     directions: dict[str, str] = {}
     for feature, direction in _pairs(ctx, "monotone", "NAME=up or NAME=down"):
         if directions.setdefault(feature, direction) != direction:
@@ -211,13 +211,13 @@ def _pairs(ctx: click.Context, name: str, form: str) -> Iterator[tuple[str, str]
         yield left, right
 
 
-def make_learner(ctx: click.Context, learner: str, known: Collection[str] = ()) -> Any:
-    """Return the estimator with the options of the command line; `known` are the names of the features."""
+def make_learner(ctx: click.Context, learner: str, feature_names: Collection[str] = ()) -> Any:
+    """Return the estimator with the options of the command line; `feature_names` are those of the data."""
     accepted = available()[learner]
-    options = _constraints(ctx, learner, known)
+    options = _constraints(ctx, learner, feature_names)
     if "random_state" in accepted:
         options["random_state"] = ctx.params["seed"]
-    for name in sorted(set().union(*available().values()) - set(_LEFT_OUT)):
+    for name in sorted(set().union(*available().values()) - set(_WITHOUT_OPTION)):
         spelled = RENAMED.get(name, name)
         if ctx.get_parameter_source(spelled) in (ParameterSource.DEFAULT, None):
             continue
@@ -257,16 +257,16 @@ def _heading(learner: str) -> str:
 
 def _defaults(name: str, by_learner: dict[str, Parameter]) -> str:
     """Return the defaults of a parameter in words: one, or one for each learner."""
-    shown: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for learner, parameter in by_learner.items():
         value = parameter.default
         word = _NONE.get(name, "none") if value is None else str(value)
         if isinstance(value, bool):
             word = word.lower()
-        shown.setdefault(word, []).append(learner)
-    if len(shown) == 1:
-        return next(iter(shown))
-    return "; ".join(f"{', '.join(learners)}: {word}" for word, learners in shown.items())
+        by_word.setdefault(word, []).append(learner)
+    if len(by_word) == 1:
+        return next(iter(by_word))
+    return "; ".join(f"{', '.join(learners)}: {word}" for word, learners in by_word.items())
 
 
 def _option(name: str) -> Option:

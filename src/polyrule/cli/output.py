@@ -50,12 +50,12 @@ def check_place(output: Path | None, *inputs: object) -> None:
 
 
 def note(message: str) -> None:
-    """Tell the user something that is not the result; goes to standard error."""
+    """Print something that is not the result to standard error."""
     click.echo(fit(visible(message, keep="\n"), stream=sys.stderr), err=True)
 
 
 def warn(message: str) -> None:
-    """Tell the user about something to be looked at; goes to standard error."""
+    """Print a warning to standard error."""
     text = fit(f"warning: {visible(message, keep=chr(10))}", stream=sys.stderr).removeprefix("warning: ")
     click.echo(click.style("warning: ", fg="yellow", bold=True) + text, err=True)
 
@@ -115,20 +115,20 @@ def progress_bar(*columns: Any, transient: bool = True) -> Any:
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-    shown = (TextColumn("{task.description}"), *columns, TimeElapsedColumn())
-    return Progress(*shown, console=Console(stderr=True), transient=transient)
+    parts = (TextColumn("{task.description}"), *columns, TimeElapsedColumn())
+    return Progress(*parts, console=Console(stderr=True), transient=transient)
 
 
 @contextlib.contextmanager
 def learning_progress(quiet: bool) -> Iterator[Any]:
-    """Give a callback for the learner; None where nobody watches, so that nothing is written into pipes and files."""
+    """Yield a callback for the learner; None without a terminal, so that pipes and files stay clean."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
-    narrow = BarColumn(bar_width=12)  # a line of 80 characters has room for the rest
-    with progress_bar(narrow, TaskProgressColumn(), TextColumn("{task.fields[rules]}")) as bar:
+    bar_column = BarColumn(bar_width=12)  # a line of 80 characters has room for the rest
+    with progress_bar(bar_column, TaskProgressColumn(), TextColumn("{task.fields[rules]}")) as bar:
         task = bar.add_task("learning", total=1.0, rules="0 rules")
 
         def show(progress: Any) -> None:
@@ -146,7 +146,7 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
 
 
 def _within(progress: Any) -> str:
-    """Say how far the search for the next rule is, if that is what is reported."""
+    """Return the progress of the search for the next rule in words."""
     if progress.rule is not None:
         return ""
     best = "" if progress.best is None else f", best {progress.best:.4g}"
@@ -155,7 +155,7 @@ def _within(progress: Any) -> str:
 
 @contextlib.contextmanager
 def counting_progress(text: str, total: int | None, quiet: bool = False) -> Iterator[Any]:
-    """Give a function that takes how much is done; it does nothing where nobody watches."""
+    """Yield a function that takes the number of steps done; it does nothing without a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return

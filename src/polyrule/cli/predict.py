@@ -37,24 +37,24 @@ _ROWS_OF_A_SHEET = 1 << 20
 Write = Callable[[Any, Sequence[Sequence[str]]], None]
 
 
-def format_of(output: Path | None, asked: str | None) -> str:
-    """Return the format that was asked for, or that the ending of the file says."""
+def format_of(output: Path | None, name: str | None) -> str:
+    """Return the requested format, or that of the ending of the file."""
     from polyrule.data.sniff import ENDINGS, PACKED
 
     ending = output.suffix.lower() if output else ""
     if ending in PACKED:
         raise OptionError(f"{output}: is not compressed while it is written; leave {ending} out of its name")
-    chosen = asked or {**ENDINGS, ".txt": "labels"}.get(ending, "csv")
-    if chosen not in FORMATS:
-        raise OptionError(f"{output}: predictions are not written as {chosen}, but as {', '.join(FORMATS)}; say --to")
-    if chosen in ("parquet", "xlsx") and output is None:
-        raise OptionError(f"{chosen} cannot be written to standard output; give a file with -o")
-    return chosen
+    form = name or {**ENDINGS, ".txt": "labels"}.get(ending, "csv")
+    if form not in FORMATS:
+        raise OptionError(f"{output}: predictions are not written as {form}, but as {', '.join(FORMATS)}; say --to")
+    if form in ("parquet", "xlsx") and output is None:
+        raise OptionError(f"{form} cannot be written to standard output; give a file with -o")
+    return form
 
 
 @contextlib.contextmanager
 def open_writer(
-    chosen: str,
+    form: str,
     output: Path | None,
     names: Sequence[str],
     scores: bool,
@@ -62,42 +62,40 @@ def open_writer(
     safe: bool = False,
 ) -> Iterator[Write]:
     """Open a writer; a file appears when everything is written, standard output receives every block at once."""
-    if safe and chosen not in ("csv", "tsv"):
-        raise OptionError(f"--safe-csv is for csv and tsv, which spreadsheets open, not for {chosen}")
-    if chosen == "labels" and scores:
+    if safe and form not in ("csv", "tsv"):
+        raise OptionError(f"--safe-csv is for csv and tsv, which spreadsheets open, not for {form}")
+    if form == "labels" and scores:
         raise OptionError("--to labels writes names, so it cannot be combined with --scores")
     if output is None:
-        yield _text_writer(chosen, sys.stdout, names, beside, safe)
+        yield _text_writer(form, sys.stdout, names, beside, safe)
         return
-    if chosen in ("parquet", "xlsx"):
+    if form in ("parquet", "xlsx"):
         with atomic_write(output, "wb") as binary:
-            opened = (
-                _parquet(binary, names, scores, beside) if chosen == "parquet" else _workbook(binary, names, beside)
-            )
+            opened = _parquet(binary, names, scores, beside) if form == "parquet" else _workbook(binary, names, beside)
             with opened as write:
                 yield write
     else:
         with atomic_write(output) as stream:
-            yield _text_writer(chosen, stream, names, beside, safe)
+            yield _text_writer(form, stream, names, beside, safe)
 
 
-def _text_writer(chosen: str, stream: Any, names: Sequence[str], beside: Sequence[str], safe: bool) -> Write:
-    if chosen == "jsonl":
+def _text_writer(form: str, stream: Any, names: Sequence[str], beside: Sequence[str], safe: bool) -> Write:
+    if form == "jsonl":
         return _objects(stream, names, beside)
-    if chosen == "labels":
+    if form == "labels":
         return _present(stream, names)
-    return _table(stream, names, beside, "," if chosen == "csv" else "\t", safe)
+    return _table(stream, names, beside, "," if form == "csv" else "\t", safe)
 
 
 def _table(stream: Any, names: Sequence[str], beside: Sequence[str], separator: str, safe: bool) -> Write:
     """CSV or TSV with a header."""
     table = csv.writer(stream, delimiter=separator, lineterminator="\n")
-    shown = safe_cell if safe else str
-    table.writerow([shown(name) for name in (*beside, *names)])
+    as_cell = safe_cell if safe else str
+    table.writerow([as_cell(name) for name in (*beside, *names)])
 
     def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
-        kept = [[shown(cell) for cell in column] for column in columns]
-        table.writerows([*cells, *row] for *cells, row in zip(*kept, values.tolist(), strict=True))
+        cells_of = [[as_cell(cell) for cell in column] for column in columns]
+        table.writerows([*cells, *row] for *cells, row in zip(*cells_of, values.tolist(), strict=True))
 
     return write
 
@@ -118,11 +116,11 @@ def _present(stream: Any, names: Sequence[str]) -> Write:
     """The names of the present labels, separated by commas, quoted as rules quote them."""
     from polyrule.conditions.text import format_name
 
-    shown = [format_name(name) for name in names]
+    label_texts = [format_name(name) for name in names]
 
     def write(values: Any, columns: Sequence[Sequence[str]]) -> None:
         for *cells, row in zip(*columns, values.tolist(), strict=True):
-            present = ", ".join(shown[k] for k, there in enumerate(row) if there)
+            present = ", ".join(label_texts[k] for k, there in enumerate(row) if there)
             stream.write("\t".join([*cells, present]) + "\n")
 
     return write
@@ -235,24 +233,24 @@ def predict(
 
     output = None if str(output) == "-" else output  # standard output, too
     check_place(output, model, data)
-    chosen = format_of(output, "jsonl" if as_json else to)
+    form = format_of(output, "jsonl" if as_json else to)
     stored = drop_unused_features(load_model(model))
-    exact = chosen in ("parquet", "xlsx") or digits > 15  # numbers, which a reader rounds as it likes
+    exact = form in ("parquet", "xlsx") or digits > 15  # numbers, which a reader rounds as it likes
     done = 0
-    kept = list(dict.fromkeys(name.strip() for names in keep for name in names.split(",")))
+    columns_kept = list(dict.fromkeys(name.strip() for names in keep for name in names.split(",")))
     source = open_once(data, reading, stored)
-    known = with_known(data, reading, stored, source)
-    if reading.get("identifier") is None and known.get("identifier") in kept:
-        known["identifier"] = None  # it stands where --keep puts it
-    identifier = known.get("identifier")
-    parts = load_chunks(data, known, stored, rows, source)
-    columns = [_begun(load_column(data, reading, stored, name, rows)) for name in kept]
-    beside = [*([identifier if chosen != "jsonl" else "id"] if identifier else []), *kept]
+    options_read = with_known(data, reading, stored, source)
+    if reading.get("identifier") is None and options_read.get("identifier") in columns_kept:
+        options_read["identifier"] = None  # it stands where --keep puts it
+    identifier = options_read.get("identifier")
+    parts = load_chunks(data, options_read, stored, rows, source)
+    columns = [_begun(load_column(data, reading, stored, name, rows)) for name in columns_kept]
+    beside = [*([identifier if form != "jsonl" else "id"] if identifier else []), *columns_kept]
     # Nothing is written, not even a header, before the columns and the first rows have been read.
     first = list(islice(parts, 1))
     with (
         counting_progress("predicting", None, quiet=output is None) as show,
-        open_writer(chosen, output, stored.label_names, scores, beside, safe_csv) as write,
+        open_writer(form, output, stored.label_names, scores, beside, safe_csv) as write,
     ):
         for part in chain(first, parts):
             values = stored.predict_proba(part.X) if scores else stored.predict(part.X)

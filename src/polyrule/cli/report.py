@@ -65,10 +65,10 @@ def report(
         raise OptionError(f"--names lists {len(called)} name(s) for {len(models)} model(s)")
     # files of different folders may have one name
     loaded = dict(zip(distinct(called), map(load_model, models), strict=True))
-    every = tuple(loaded.values())
-    train = None if data is None else load_labelled(data, reading, *every)
-    unseen = None if test is None else load_labelled(test, reading, *every)
-    made = build(loaded, train, unseen, title, resamples=resamples, by_group=by_group)
-    write_text(made.html(), output)
+    models = tuple(loaded.values())
+    train = None if data is None else load_labelled(data, reading, *models)
+    unseen = None if test is None else load_labelled(test, reading, *models)
+    page = build(loaded, train, unseen, title, resamples=resamples, by_group=by_group)
+    write_text(page.html(), output)
     if str(output) != "-":
-        note(f"wrote {output} ({len(made.html().encode()) / 1e6:.1f} MB); open it in any browser")
+        note(f"wrote {output} ({len(page.html().encode()) / 1e6:.1f} MB); open it in any browser")

@@ -63,28 +63,30 @@ def show(
     stored = load_model(model)
     check_known("--label", labels, stored.label_names, "label")
     check_known("--feature", features, [feature.name for feature in stored.features], "feature")
-    chosen = [n for n in range(len(stored)) if _wanted(stored, n, labels, features, min_coverage)]
+    numbers = [n for n in range(len(stored)) if _is_shown(stored, n, labels, features, min_coverage)]
     if as_json:
-        rules = {} if stats else {"rules": [row for n, row in enumerate(stored.records()) if n in chosen]}
+        rules = {} if stats else {"rules": [row for n, row in enumerate(stored.records()) if n in numbers]}
         print_json({"info": stored.info, "statistics": stored.statistics(), **rules}, output)
         return
     if stats:
         write_text(_stats(stored), output)
         return
     if format_ != "text":
-        rows = [row for n, row in enumerate(stored.records(digits)) if n in chosen]
+        rows = [row for n, row in enumerate(stored.records(digits)) if n in numbers]
         if safe_csv:
             rows = [{key: safe_cell(value) for key, value in row.items()} for row in rows]
         text = {"markdown": _markdown, "latex": _latex, "csv": _csv}[format_](rows)
     elif labels or features or min_coverage is not None:
-        lines = [f"{n + 1}. {stored.format_rule(n, digits=digits)}" for n in chosen]
+        lines = [f"{n + 1}. {stored.format_rule(n, digits=digits)}" for n in numbers]
         text = "\n".join(lines) or "(no such rules)"
     else:
         text = stored.format(digits=digits)
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
-def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
+def _is_shown(
+    model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], min_weight: float | None
+) -> bool:
     from polyrule.conditions import label_conditions
     from polyrule.model.columns import used_features
 
@@ -98,7 +100,7 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
         tested = {model.features[feature].name for feature in used_features([rule])}
         if not tested & set(features):
             return False
-    return least is None or (rule.coverage or 0) >= least
+    return min_weight is None or (rule.coverage or 0) >= min_weight
 
 
 def _stats(model: Any) -> str:
@@ -128,7 +130,7 @@ def _marks(row: dict[str, Any]) -> str:
 
 
 def _counts(row: dict[str, Any]) -> dict[str, str]:
-    """Return what is counted about a rule: TP and FP, or for a weighted rule the examples it covers."""
+    """Return the counts of a rule: TP and FP, or the coverage of a weighted one."""
     from polyrule.model.printing import format_count, format_coverage, format_share
 
     if "tp" not in row:

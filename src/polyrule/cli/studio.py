@@ -77,27 +77,27 @@ def studio(
 
 
 def _fill(session: Any, kind: str, what: str | None, data: str | None, test: str | None) -> None:
-    """Give a session what was named on the command line."""
+    """Open the files of the command line in a session."""
     if data is not None and kind != "model":
         raise OptionError("--data is the data of a MODEL; name other data itself: polyrule studio DATA")
-    given = what if kind == "data" else data
+    named = what if kind == "data" else data
     if session.path.exists():
         session.resume()
         note(f"going on with {session.path} ({len(session.project.versions)} versions)")
         intake = session.intake
-        if intake.origin is not None and given is not None and not _is_same(given, intake.origin):
-            raise OptionError(f"{session.path}: is about {intake.origin.name}, not {given}; give --project FILE")
+        if intake.origin is not None and named is not None and not _is_same(named, intake.origin):
+            raise OptionError(f"{session.path}: is about {intake.origin.name}, not {named}; give --project FILE")
         if test is not None and not _is_same(test, intake.test_origin):
-            held = "a part of its data" if intake.test_origin is None else intake.test_origin.name
-            raise OptionError(f"{session.path}: holds out {held}, not {test}; give --project FILE")
+            test_name = "a part of its data" if intake.test_origin is None else intake.test_origin.name
+            raise OptionError(f"{session.path}: holds out {test_name}, not {test}; give --project FILE")
         return
     if kind == "project":
         raise DataError(f"{what}: no such file")
     if kind == "model":
         assert what is not None
         session.wait_for_data(load_model(Path(what)))
-    if given is not None:
-        session.begin(_origin(given), None if test is None else _origin(test))
+    if named is not None:
+        session.begin(_origin(named), None if test is None else _origin(test))
     elif test is not None:
         raise OptionError("--test needs DATA, too")
 
@@ -119,12 +119,12 @@ def _origin(text: str) -> Any:
 
 
 def _is_same(text: str, used: Any) -> bool:
-    """Whether data that is named is what a project works on, whichever sheet of it."""
+    """Return True if the named data is that of the project, whichever its sheet."""
     return used is not None and _origin(text) == replace(used, sheet="")
 
 
 def _kind(what: str | None) -> str:
-    """Whether a word names data, a model or a project: models and projects say so themselves."""
+    """Return "data", "model" or "project" for a word; models and projects state it in the file."""
     if what is None:
         return "nothing"
     path = Path(what)

@@ -123,8 +123,8 @@ def train(
 
     dataset: Any
     if is_store(data):
-        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
-        _need_no_examples(data, [name for name, on in given.items() if on])
+        options_set = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
+        _need_no_examples(data, [name for name, on in options_set.items() if on])
         for name in sorted(reading_options(reading)):
             option = parameter_name(name)
             raise OptionError(
@@ -148,11 +148,13 @@ def train(
     findings: list[str] = []
     if not isinstance(dataset, Store):
         remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
-        found = dataset.describe(test).findings
+        all_findings = dataset.describe(test).findings
         decided = {*forbidden_names(ctx, names), *",".join(ctx.params["keep_columns"]).split(",")}
         if not quiet and benchmark_name(data) is None:
             _tell_guesses(data, dataset)
-        findings = [str(finding) for finding in found if not finding.names or not decided.issuperset(finding.names)]
+        findings = [
+            str(finding) for finding in all_findings if not finding.names or not decided.issuperset(finding.names)
+        ]
     if certify:
         model = _certified(model, dataset)
     if output is not None:
@@ -195,11 +197,11 @@ def _tell_guesses(data: str, dataset: Dataset) -> None:
         note(f"rules test {message} ('polyrule data {data}' shows all columns and how to change it)")
 
 
-def _need_no_examples(data: str, given: list[str]) -> None:
+def _need_no_examples(data: str, options_set: list[str]) -> None:
     """Refuse options that a store cannot follow."""
-    if given:
+    if options_set:
         raise OptionError(
-            f"{data}: {given[0]} needs the examples themselves, which a store does not hold; "
+            f"{data}: {options_set[0]} needs the examples themselves, which a store does not hold; "
             "store the model with -o and use 'polyrule evaluate' or 'polyrule verify' on a file"
         )
 
@@ -296,8 +298,8 @@ def _cross_validate(
 
     plain = clone(estimator)
     with counting_progress("cross-validation", folds, quiet) as show, warnings.catch_warnings():
-        for told in (DataWarning, MeasureWarning, ModelWarning):  # once, of the model on all examples, is enough
-            warnings.simplefilter("ignore", told)
+        for category in (DataWarning, MeasureWarning, ModelWarning):  # once, of the model on all examples, is enough
+            warnings.simplefilter("ignore", category)
         try:
             return cross_validate(plain, data, folds, seed, progress=lambda done, _: show(done), fit_params=fit_params)
         except MissingExtraError as error:

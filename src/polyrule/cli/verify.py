@@ -40,11 +40,11 @@ def verify(ctx: click.Context, /, model: Path, data: str, replay_only: bool, as_
       polyrule verify model.json songs.csv
     """
     stored = load_model(model)
-    found = stored.verify(load_labelled(data, reading, stored), learn=not replay_only)
+    result = stored.verify(load_labelled(data, reading, stored), learn=not replay_only)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        click.echo(fit(f"{data}: {found}" if found.other_data else str(found)))
-    if found.other_data:
+        click.echo(fit(f"{data}: {result}" if result.other_data else str(result)))
+    if result.other_data:
         note("to score a model on other data: polyrule evaluate MODEL DATA")
-    ctx.exit(1 if not found.ok else NOT_ALL if found.unchecked else 0)
+    ctx.exit(1 if not result.ok else NOT_ALL if result.unchecked else 0)
