@@ -104,7 +104,7 @@ def train(
       polyrule train emotions:train --simplicity 2 --cv 10
       polyrule train emotions:train --learner seco --measure hamming
       polyrule train a.csv --labels churn --forbid region --monotone income=up
-      polyrule train patients.csv --labels last:4 --relation "benign, malignant: at most one"
+      polyrule train p.csv --labels last:4 --relation "flu, cold: at most one"
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
