@@ -504,3 +504,17 @@ def test_honest_edits_agree_with_the_data(learner):
                 assert verified.ok, (first, second, str(verified))
                 assert verified.unchecked
                 assert model.recount(X, Y).verify(X, Y).ok
+
+
+def test_what_a_stale_rule_does_alone_must_be_stated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2)).round(2)
+    Y = (X[:, [0]] > 0.2) | (X[:, [1]] > 0.5)
+    model = RuleListClassifier(max_alternatives=0).fit(X, Y.astype(int)).model_
+    edited = model.move(len(model) - 1, 0)
+    assert edited.verify(X, Y.astype(int)).ok
+    number = next(number for number, rule in enumerate(edited) if rule.stale)
+    rules = list(edited.rules)
+    rules[number] = replace(rules[number], head=(replace(rules[number].head[0], alone=None),))
+    findings = replace(edited, rules=tuple(rules)).verify(X, Y.astype(int)).findings
+    assert [(found.rule, found.what) for found in findings] == [(number, "what it does alone for label 'y0'")]

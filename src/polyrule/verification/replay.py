@@ -298,7 +298,8 @@ class ListReplay:
         right = int(self.weights[labeled & (column == literal.value)].sum())
         counts = unscaled(right, self.scale), unscaled(int(self.weights[labeled].sum()) - right, self.scale)
         if literal.alone is None:
-            missing = required and rule.coverage is not None and not rule.stale
+            unknown = rule.stale and any(label_conditions(rule.body))  # since an edit
+            missing = required and rule.coverage is not None and not unknown
             agrees = not missing
         else:
             agrees = all(map(is_count, literal.alone, counts))
