@@ -296,6 +296,7 @@ MAKERS: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
         name: (name, partial(ablation.table, learner=learner))
         for learner in ablation.LEARNERS
         for name in [ablation.file_of(HERE, learner).stem]
+        if ablation.file_of(HERE, learner).exists()
     },
     **{kind: ("quality", partial(quality, kind)) for kind in QUALITY},
     **{f"{kind}_beside": ("quality", partial(beside, kind)) for kind in SAID},
