@@ -14,6 +14,7 @@ from polyrule import RuleListClassifier
 from polyrule.data import Feature, read, read_chunks, to_table
 from polyrule.data.dates import day_of, format_date
 from polyrule.data.derive.dates import part_of
+from polyrule.data.recognize import recognition_off
 from polyrule.errors import DataError, DataWarning, ModelError, OptionError
 from polyrule.model import RuleList, parse_rule
 
@@ -131,6 +132,16 @@ def test_the_form_of_dates_is_in_the_model(cells, form, day, tmp_path):
     assert namespace["predict"]({"on": cells[0]}) == {"red": 1}
     with pytest.raises(ModelError, match=f"SQL reads dates such as 2021-03-05, and column 'on' has them as {form}"):
         model.export("sql")
+
+
+def test_a_part_of_the_rows_has_the_features_of_all():
+    cells = {"on": ["3/14/2021", "4/3/2021"], "at": pd.to_datetime(["2021-03-05 14:30", "2021-03-06 15:30"])}
+    frame = pd.DataFrame({**cells, "due": ["May 3, 2021", "May 4, 2021"], "size": ["3 kg", "4 kg"]})
+    with recognition_off():
+        parts = [to_table(frame.iloc[[row]]) for row in (0, 1)]
+    assert parts[0].feature_names == ("on", "at", "at year", "at month", "at weekday", "due", "size")
+    assert [feature.kind for feature in parts[0].features[::5]] == ["nominal", "nominal"]
+    assert parts[0].feature_names == parts[1].feature_names
 
 
 def test_columns_of_a_file_share_a_form():

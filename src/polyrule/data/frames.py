@@ -26,7 +26,7 @@ from polyrule.data.dates import IN_WORDS, POINTS, DateForms, day_of
 from polyrule.data.derive.columns import add_derived, derive, source_features
 from polyrule.data.derive.members import LISTED
 from polyrule.data.labelspec import choose_columns
-from polyrule.data.recognize import recognize
+from polyrule.data.recognize import is_recognition_off, recognize
 from polyrule.data.table import TEXTUAL, Feature, Table, row_blocks
 from polyrule.errors import DataError, DataWarning, OptionError
 from polyrule.utils.arrays import Floats
@@ -121,9 +121,10 @@ def frame_to_table(
     frame = open_frame(data)
     names = column_names(frame)
     if features is None:
-        found = [(name, _dates(frame[:, j], name)) for j, name in enumerate(names)]
+        is_part = is_recognition_off()
+        found = [(name, _dates(frame[:, j], name, is_part)) for j, name in enumerate(names)]
         table = recognize(_read_columns(frame, range(len(names)), found, unseen), _declared(frame, names))
-        return add_derived(table)
+        return add_derived(table, () if is_part else None)
     known = source_features(features)
     order = match_names(names, list(known), others)
     return derive(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
@@ -257,8 +258,11 @@ def python_values(series: nw.Series[Any]) -> list[Any]:
         raise DataError(f"column {series.name!r} cannot be read ({reason}); convert or drop it first") from problem
 
 
-def _dates(series: nw.Series[Any], name: str) -> Feature | None:
-    """Return the feature of a column of dates: as such, as objects of pandas, or as text; else None."""
+def _dates(series: nw.Series[Any], name: str, is_part: bool = False) -> Feature | None:
+    """Return the feature of a column of dates: as such, as objects of pandas, or as text; else None.
+
+    If a series `is_part` of a column, it may not show the form of all dates, which must then be clear from each.
+    """
     if series.dtype in (nw.Datetime, nw.Date):
         return Feature(name, "date")
     if series.dtype not in (nw.Object, nw.String, nw.Unknown):  # Unknown: narwhals reads no zone with an underscore
@@ -272,6 +276,8 @@ def _dates(series: nw.Series[Any], name: str) -> Feature | None:
             DataWarning,
             stacklevel=depth_of_caller(),
         )
+        return None
+    if is_part and (forms.slashes or forms.in_words):
         return None
     if forms.slashes and forms.left:
         return Feature(name, "date", form=forms.left[0])

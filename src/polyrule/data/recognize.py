@@ -48,6 +48,16 @@ def recognition_off() -> Iterator[None]:
         _IS_OFF.reset(token)
 
 
+def is_recognition_off() -> bool:
+    """Return True in a block of `recognition_off`.
+
+    >>> with recognition_off():
+    ...     is_recognition_off()
+    True
+    """
+    return _IS_OFF.get()
+
+
 def recognize(
     table: Table, declared: Collection[str] = (), known: Mapping[str, Sequence[Feature]] | None = None
 ) -> Table:
@@ -66,7 +76,7 @@ def recognize(
     >>> recognize(Table.from_array([[0.0], [1.0], [2.0]], [sizes])).features
     (Feature(name='size (kg)', kind='numeric', categories=()),)
     """
-    if table.is_sparse or _IS_OFF.get():
+    if table.is_sparse or is_recognition_off():
         return table
     names = set(table.feature_names)
     features: list[Feature] = []
