@@ -38,7 +38,7 @@ from polyrule.data.derive.dates import date_features
 from polyrule.data.derive.registry import derivation_of
 from polyrule.export import export, export_onnx, onnx_inputs
 from polyrule.model import Literal, Rule, RuleList, parse_rule
-from polyrule.model.files import Node
+from polyrule.model.files import ModelNode
 from polyrule.model.predict import predict_flat
 from polyrule.model.region_grid import RegionGrid
 
@@ -315,7 +315,7 @@ def test_report_and_studio():
     entries = [write_condition(condition, slots, 17) for condition in conditions]
     for condition, entry in zip(conditions, entries, strict=True):
         sent = [entry[0], *entry[1:4]] if isinstance(condition, GroupCondition) else entry[:3]
-        back = read_condition(Node(json.loads(json.dumps(sent)), "page"))
+        back = read_condition(ModelNode(json.loads(json.dumps(sent)), "page"))
         assert np.array_equal(*(evaluate(one, table, states(table)) for one in (condition, back)))
     assets = Path(polyrule.__file__).parent / "report" / "assets"
     scripts = "".join((assets / name).read_text(encoding="utf-8") for name in ("format.js", "rules.js"))
@@ -350,7 +350,7 @@ def test_text_and_records_read_back(kind):
     for condition in some_conditions(kind):
         assert condition.is_valid(FEATURES, 3)
         record = json.loads(json.dumps(condition.to_json(names)))
-        read = read_record(Node(record, "model.json"), names)
+        read = read_record(ModelNode(record, "model.json"), names)
         text = ConditionFormatter(model).body((condition,))
         typed = parse_rule(f"a <- {text}", FEATURES, model.label_names).body
         expected = evaluate(condition, table, labels)

@@ -12,7 +12,7 @@ from polyrule.data.table import packed_bits, unpacked_bits
 from polyrule.evaluation.scores import score
 from polyrule.model import GroupCondition, LabelCondition
 from polyrule.report import counts as bits
-from polyrule.report.counts import Covers, count_predictions
+from polyrule.report.counts import PartCovers, count_predictions
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(0, 5), st.integers(0, 5))
@@ -69,7 +69,7 @@ def test_counts_are_those_of_the_definition(seed):
     truth = np.array(data.Y)
     if seed % 2:
         truth[np.random.default_rng(seed).random(truth.shape) < 0.2] = UNKNOWN
-    result = count_predictions(model, Covers(data.X, truth))
+    result = count_predictions(model, PartCovers(data.X, truth))
     covers, sets = [0] * len(model), [0] * len(model)
     right, wrong = np.zeros((len(model), truth.shape[1]), int), np.zeros((len(model), truth.shape[1]), int)
     for i, row in enumerate(np.asarray(data.X)):
@@ -96,7 +96,7 @@ def test_an_ensemble_is_counted_by_the_signs_of_its_weights(seed, kind):
     data = random_data(model, 60, seed)
     truth = np.array(data.Y)
     truth[np.random.default_rng(seed).random(truth.shape) < 0.2] = UNKNOWN
-    found, fired = count_predictions(model, Covers(data.X, truth)), model.fired(data.X)
+    found, fired = count_predictions(model, PartCovers(data.X, truth)), model.fired(data.X)
     assert found.labels.tolist() == model.predict(data.X).tolist()
     assert found.covers.tolist() == found.sets.tolist() == fired.sum(axis=0).tolist()
     for number, rule in enumerate(model.rules):
@@ -109,6 +109,6 @@ def test_an_ensemble_is_counted_by_the_signs_of_its_weights(seed, kind):
 def test_an_empty_list_sets_nothing():
     model = random_model(1, rules=0)
     data = random_data(model, 9, 1)
-    result = count_predictions(model, Covers(data.X, np.asarray(data.Y)))
+    result = count_predictions(model, PartCovers(data.X, np.asarray(data.Y)))
     assert result.covers.shape == (0,)
     assert bits.counts(result.unset).tolist() == [9] * 5

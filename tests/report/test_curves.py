@@ -6,7 +6,7 @@ from tests.report.worlds import random_data, random_model
 
 from polyrule.evaluation import score
 from polyrule.model.predict import predict
-from polyrule.report.counts import Covers, count_predictions
+from polyrule.report.counts import PartCovers, count_predictions
 from polyrule.report.curves import curve
 
 
@@ -15,7 +15,7 @@ def test_every_point_is_the_score_of_the_list_cut_off_there(seed):
     model = random_model(seed, rules=12, full=seed % 4 == 3)
     data = random_data(model, 80, seed)
     truth = np.asarray(data.Y)
-    points = curve(model, count_predictions(model, Covers(data.X, truth)))
+    points = curve(model, count_predictions(model, PartCovers(data.X, truth)))
     assert len(points) == len(model) + 1
     for step in range(len(model) + 1):
         prefix = replace(model, rules=model.rules[:step])

@@ -8,7 +8,7 @@ from tests.report.worlds import random_data, random_model
 from polyrule.errors import OptionError
 from polyrule.heads import HeadProblem, search
 from polyrule.measures import Objective
-from polyrule.report.counts import Covers, count_predictions
+from polyrule.report.counts import PartCovers, count_predictions
 from polyrule.report.plots import Coverage, CriticalDifferenceDiagram, HeadTree, LabelGraph, LearningCurve, RuleScatter
 
 
@@ -45,7 +45,7 @@ def test_learning_curve(world):
 def test_coverage(world):
     model, data, _ = world
     plot = Coverage.of(model, data)
-    found = count_predictions(model, Covers(data.X, np.asarray(data.Y)))
+    found = count_predictions(model, PartCovers(data.X, np.asarray(data.Y)))
     assert plot.frame()["covers"].tolist() == found.covers.tolist()
     assert plot.frame()["wrong"].tolist() == found.wrong.sum(axis=1).tolist()
     assert len(draw(plot).patches) == 30

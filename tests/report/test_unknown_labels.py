@@ -10,7 +10,7 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.evaluation import importances, score
 from polyrule.evaluation.resampling import resample_scores
-from polyrule.report.counts import Covers, count_predictions
+from polyrule.report.counts import PartCovers, count_predictions
 from polyrule.report.curves import curve
 from polyrule.report.inputs import read_inputs
 from polyrule.report.summary import summarise
@@ -30,7 +30,7 @@ def with_holes(seed: int) -> tuple[object, object, np.ndarray]:
 def test_the_curves_end_at_the_scores(seed: int) -> None:
     model, table, truth = with_holes(seed)
     found, scores = (
-        curve(model, count_predictions(model, Covers(table, truth))),
+        curve(model, count_predictions(model, PartCovers(table, truth))),
         score(LabelMatrix.of(truth, None), model.predict(table)),
     )
     assert found.micro_f1[-1] == pytest.approx(scores["micro_f1"])

@@ -17,7 +17,7 @@ from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
     from polyrule.conditions.vocabulary import Vocabulary
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 class Condition:
@@ -146,5 +146,5 @@ class FeatureCondition(Condition):
 
     @classmethod
     @abstractmethod
-    def from_json(cls, feature: int, op: str, members: Mapping[str, Node], names: Vocabulary) -> FeatureCondition:
+    def from_json(cls, feature: int, op: str, members: Mapping[str, JsonNode], names: Vocabulary) -> FeatureCondition:
         """Return the condition of the record with these members."""

@@ -22,7 +22,7 @@ from polyrule.conditions.types import (
     NumericCondition,
 )
 from polyrule.conditions.types.sets import one_of
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.errors import OptionError
 
 _MAX_INDEX = 10**9
@@ -66,7 +66,7 @@ def write_condition(condition: Condition, slots: Mapping[int, int], digits: int)
     return entry
 
 
-def read_condition(node: Node) -> Condition:
+def read_condition(node: JsonNode) -> Condition:
     """Return the condition that a page describes; the model that gets it checks columns and categories."""
     items = node.items()
     if items and items[0].value == GROUP:
@@ -77,7 +77,7 @@ def read_condition(node: Node) -> Condition:
     return _read_on_feature(node)
 
 
-def _read_group(node: Node) -> Condition:
+def _read_group(node: JsonNode) -> Condition:
     """Return a group, or its only member."""
     _, least, items, name = _items(node, 4)
     members = tuple(dict.fromkeys(_read_on_feature(member) for member in items))
@@ -89,7 +89,7 @@ def _read_group(node: Node) -> Condition:
     return simplify_group(GroupCondition(members, count, name.text().strip()[:200]))
 
 
-def _read_on_feature(node: Node) -> FeatureCondition:
+def _read_on_feature(node: JsonNode) -> FeatureCondition:
     kind, place, value = _items(node, 3)
     column, code = place.whole(0, _MAX_INDEX), kind.whole(AT_MOST, MISSING)
     if code in (AT_MOST, ABOVE):
@@ -106,7 +106,7 @@ def _read_on_feature(node: Node) -> FeatureCondition:
     return MissingCondition(column, bool(value.whole(0, 1)))
 
 
-def _items(node: Node, size: int) -> list[Node]:
+def _items(node: JsonNode, size: int) -> list[JsonNode]:
     items: list[Any] = node.items()
     if len(items) != size:
         node.fail(f"must hold {size} values")

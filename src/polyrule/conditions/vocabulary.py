@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from polyrule.data.columns import shorten
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.data.table import Feature
 
 
@@ -25,7 +25,7 @@ class References:
         """Return the name at `index`, or the index if the name would be ambiguous."""
         return self.names[index] if self.unique else int(index)
 
-    def read(self, node: Node) -> int:
+    def read(self, node: JsonNode) -> int:
         """Return the position that `node` refers to."""
         if isinstance(node.value, int):
             return node.whole(0, len(self.names) - 1)

@@ -13,7 +13,7 @@ from polyrule.data.columns import UnseenCategories, category_text
 from polyrule.data.dataset import Dataset
 from polyrule.data.derive.dates import DATE_PARTS
 from polyrule.data.formats.blocks import Block, DenseBlock, Reader, SparseBlock
-from polyrule.data.formats.encoders import Encoder, Place, encode_labels
+from polyrule.data.formats.encoders import ColumnEncoder, Place, encode_labels
 from polyrule.data.table import Table
 from polyrule.data.tags import LARGEST_DENSE_LABELS, TagCollector
 from polyrule.errors import DataError
@@ -22,7 +22,7 @@ from polyrule.utils.budget import Budget
 
 
 @dataclass
-class Layout:
+class FileLayout:
     """The parts of all columns; positions refer to the columns of the file.
 
     `features`, `labels` and `encoders` say how most columns are read; a column in none of them is skipped.
@@ -31,7 +31,7 @@ class Layout:
     reader: Reader
     features: Sequence[int]
     labels: Sequence[int]
-    encoders: dict[int, Encoder]
+    encoders: dict[int, ColumnEncoder]
     label_names: tuple[str, ...] = ()
     identifier: int | None = None
     weights: int | None = None
@@ -74,7 +74,7 @@ class Layout:
 class SparsePlan:
     """For every column of a file: where its entries go, and which numbers need no translation."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: FileLayout) -> None:
         width = len(layout.reader.columns)
         self.feature_at: Ints32 = np.full(width, -1, dtype=np.int32)
         self.label_at: Ints32 = np.full(width, -1, dtype=np.int32)
@@ -102,7 +102,7 @@ class SparsePlan:
 class Assembler:
     """Takes in blocks and gives out a data set of everything since the last one."""
 
-    def __init__(self, layout: Layout, name: str, budget: Budget) -> None:
+    def __init__(self, layout: FileLayout, name: str, budget: Budget) -> None:
         self._layout, self._name, self._budget = layout, name, budget
         self._plan: SparsePlan | None = None
         self._clear()
@@ -195,7 +195,7 @@ class Assembler:
                 values[entries] = encode_labels(cells, place)
         return values
 
-    def _sparse_encoder(self, j: int) -> Encoder:
+    def _sparse_encoder(self, j: int) -> ColumnEncoder:
         encoder = self._layout.encoders[j]
         if encoder.kind == "nominal" and not encoder.frozen:
             raise undeclared(self._layout.reader.name, encoder.name)
@@ -212,7 +212,7 @@ class Assembler:
         weights = block.weights
         if layout.weights is not None:
             place = layout.place(layout.weights, block.lines)
-            weights = Encoder(place.column, "numeric").encode(layout.cells(layout.weights, block), place)
+            weights = ColumnEncoder(place.column, "numeric").encode(layout.cells(layout.weights, block), place)
         if weights is not None and not np.all(weights >= 0):
             line = block.lines[int(np.argmin(weights >= 0))]
             raise DataError(

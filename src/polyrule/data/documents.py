@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Node:
+class JsonNode:
     """A value inside a document, and the way there."""
 
     error: ClassVar[type[PolyruleError]] = DataError
@@ -229,7 +229,7 @@ def feature_record(feature: Feature) -> dict[str, Any]:
     return record
 
 
-def read_feature(node: Node, others: tuple[str, ...] = ()) -> Feature:
+def read_feature(node: JsonNode, others: tuple[str, ...] = ()) -> Feature:
     """Return the feature that `feature_record` described; the `others` are members for somebody else to read."""
     members = node.fields(("name", "kind"), ("categories", *(one.KEY for one in DERIVATIONS), "flag", "form", *others))
     kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")

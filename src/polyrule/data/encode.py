@@ -232,7 +232,7 @@ def _check_width(width: int, features: tuple[Feature, ...] | None) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class ReadTarget:
     """Labels to learn, and how predicted labels turn back into what the user gave."""
 
     kind: Literal["multilabel", "binary", "multiclass"]
@@ -262,7 +262,7 @@ class Target:
         return np.asarray(np.where(total > 0, present, 1.0) / np.where(total > 0, total, present.shape[1]))
 
 
-def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
+def read_target(y: Any, label_names: Sequence[str] | None = None) -> ReadTarget:
     """Read a label matrix, labels given as words, or the classes of a one-dimensional y.
 
     The matrix may be an array, nested list, sparse matrix or frame. Words come as a list, set or tuple per example, or
@@ -282,12 +282,12 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     found_tags = tag_cells(y)
     if found_tags is not None:
         truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
-        return Target("multilabel", truth, names, _classes(names), separator=found_tags[1])
+        return ReadTarget("multilabel", truth, names, _classes(names), separator=found_tags[1])
     if sp.issparse(y) or _is_matrix(y):
         truth, names = to_labels(y, label_names, unknown=True)
         if truth.shape[1] == 0:
             raise DataError("Y has no label column; give at least one label")
-        return Target("multilabel", truth, names, _classes(names), sp.issparse(y))
+        return ReadTarget("multilabel", truth, names, _classes(names), sp.issparse(y))
     validation = import_late("sklearn.utils.validation")
     flat = validation.column_or_1d(y, warn=True)
     if flat.dtype.kind == "O" and any(absent := [is_missing(value) for value in flat]):
@@ -304,7 +304,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
         raise DataError(f"{len(names)} label name(s) for {len(shown)} class(es)")
     chosen = np.arange(len(found))[-len(shown) :]
     truth = (codes[:, None] == chosen[None, :]).astype(np.uint8)
-    return Target(kind, truth, names, found)
+    return ReadTarget(kind, truth, names, found)
 
 
 def _warn_of_tags(classes: Array) -> None:

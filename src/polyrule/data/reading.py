@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.assemble import Assembler, Layout, undeclared
+from polyrule.data.assemble import Assembler, FileLayout, undeclared
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import day_of
 from polyrule.data.derive.columns import add_derived, derive
 from polyrule.data.formats.arff import ArffReader
-from polyrule.data.formats.blocks import TIMES, Column, ColumnKind, Reader, SparseBlock
+from polyrule.data.formats.blocks import TIMES, ColumnKind, FileColumn, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader
@@ -228,7 +228,7 @@ def sheet_names(path: Any) -> tuple[str, ...]:
         return book.sheets
 
 
-def file_columns(path: Any, **options: Any) -> list[Column]:
+def file_columns(path: Any, **options: Any) -> list[FileColumn]:
     """Return what a file says about its columns, before anybody says which part they play."""
     return list(_Opened.with_options(path, options).reader.columns)
 
@@ -261,7 +261,7 @@ class _Opened:
             raise OptionError(f"there is no option {name!r}{did_you_mean(name, inspect.signature(read).parameters)}")
         return cls(path, roles, delimited, **rest)
 
-    def layout(self) -> Layout:
+    def layout(self) -> FileLayout:
         """Decide which column plays which part."""
         return make_layout(self.reader, self.roles, self.source)
 
@@ -310,7 +310,7 @@ def _pass(opened: _Opened) -> Dataset:
     return _with_dates(made, opened.roles, declared)
 
 
-def _warn(layout: Layout) -> None:
+def _warn(layout: FileLayout) -> None:
     """Say once what a model, or a list of labels, does not know."""
     layout.unseen.warn(layout.reader.name)
     if layout.tags is not None and layout.tags.strange is not None:
@@ -328,7 +328,7 @@ def _with_dates(
     return data if X is data.X else replace(data, X=X)
 
 
-def _settled_layout(opened: _Opened) -> Layout:
+def _settled_layout(opened: _Opened) -> FileLayout:
     """A layout whose kinds and categories hold for the whole file."""
     reader, layout = opened.reader, opened.layout()
     encoders = layout.encoders

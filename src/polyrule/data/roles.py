@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.assemble import Layout
+from polyrule.data.assemble import FileLayout
 from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.derive.columns import source_features
 from polyrule.data.derive.members import LISTED
 from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.words import Cell
-from polyrule.data.formats.blocks import EITHER, Column, Reader
-from polyrule.data.formats.encoders import Encoder
+from polyrule.data.formats.blocks import EITHER, FileColumn, Reader
+from polyrule.data.formats.encoders import ColumnEncoder
 from polyrule.data.frames import check_distinct
 from polyrule.data.identifiers import is_left_out
 from polyrule.data.labelspec import (
@@ -86,7 +86,7 @@ class Roles:
         return by_column
 
 
-def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
+def make_layout(reader: Reader, roles: Roles, source: Source) -> FileLayout:
     """Decide for every column whether it is a feature, a label, something else, or skipped."""
     names = [column.name for column in reader.columns]
     try:
@@ -111,7 +111,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         info["dates"] = reader.hints.dates
     if parents:
         info["label_parents"] = parents
-    return Layout(
+    return FileLayout(
         reader=reader,
         features=list(encoders),
         labels=labels,
@@ -237,7 +237,7 @@ def _meka(reader: Reader, names: list[str]) -> list[int]:
 
 def _encoders(
     reader: Reader, roles: Roles, names: list[str], free: list[int], unseen: UnseenCategories
-) -> dict[int, Encoder]:
+) -> dict[int, ColumnEncoder]:
     """One encoder per feature, in the order of the features."""
     if roles.features is not None:
         return _model_encoders(reader, roles.features, free, unseen)
@@ -259,18 +259,18 @@ def _encoders(
     return {
         j: alike[j]
         if j in alike
-        else Encoder(names[j], "ordinal", ordinal[j])
+        else ColumnEncoder(names[j], "ordinal", ordinal[j])
         if j in ordinal
-        else Encoder(names[j], "text")
+        else ColumnEncoder(names[j], "text")
         if j in words
-        else Encoder(names[j], "list", separator=roles.list_separator or LISTED)
+        else ColumnEncoder(names[j], "list", separator=roles.list_separator or LISTED)
         if j in lists or (reader.columns[j].kind == "nested" and j not in nominal)
         else _encoder(reader, reader.columns[j], j in nominal, j in numeric, j in date)
         for j in free
     }
 
 
-def _encoders_like(reader: Reader, features: Sequence[Feature], free: Mapping[str, int]) -> dict[int, Encoder]:
+def _encoders_like(reader: Reader, features: Sequence[Feature], free: Mapping[str, int]) -> dict[int, ColumnEncoder]:
     """Return encoders that read columns as what they were when a model was fitted, as far as it used them."""
     encoders = {}
     for feature in features:
@@ -279,11 +279,11 @@ def _encoders_like(reader: Reader, features: Sequence[Feature], free: Mapping[st
             continue
         if isinstance(feature.derived, Cell):
             kind: FeatureKind = "list" if feature.derived.separator else "text"
-            encoders[j] = Encoder(feature.column, kind, separator=feature.derived.separator)
+            encoders[j] = ColumnEncoder(feature.column, kind, separator=feature.derived.separator)
         elif isinstance(feature.derived, Quantity):
-            encoders[j] = Encoder(feature.column, "nominal", declared=True)
+            encoders[j] = ColumnEncoder(feature.column, "nominal", declared=True)
         elif feature.derived is None and feature.kind == "ordinal":
-            encoders[j] = Encoder(feature.name, "ordinal", feature.categories)
+            encoders[j] = ColumnEncoder(feature.name, "ordinal", feature.categories)
         elif feature.derived is None:
             is_kind = {kind: feature.kind == kind for kind in ("nominal", "numeric", "date")}
             encoders[j] = _encoder(reader, reader.columns[j], **is_kind)
@@ -307,16 +307,16 @@ def _ordinal(given: Any, names: list[str]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:
+def _encoder(reader: Reader, column: FileColumn, nominal: bool, numeric: bool, date: bool) -> ColumnEncoder:
     form = _date_form(reader, column)
     if (date and column.kind != "mixed") or (column.kind == "mixed" and form is not None and not nominal):
-        return Encoder(column.name, "date", date_form=form)
+        return ColumnEncoder(column.name, "date", date_form=form)
     if nominal or (column.kind == "nominal" and not numeric):
-        return Encoder(column.name, "nominal", column.categories, declared=nominal)
+        return ColumnEncoder(column.name, "nominal", column.categories, declared=nominal)
     if numeric or column.kind in ("numeric", "auto"):
-        return Encoder(column.name, "numeric", tentative=column.kind == "auto" and not numeric)
+        return ColumnEncoder(column.name, "numeric", tentative=column.kind == "auto" and not numeric)
     if column.kind in ("date", "auto-date"):
-        return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=form)
+        return ColumnEncoder(column.name, "date", tentative=column.kind == "auto-date", date_form=form)
     if column.kind == "mixed":
         raise unread(reader, column)
     what = "free text" if column.kind == "string" else f"{column.kind} values"
@@ -327,12 +327,12 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date:
     )
 
 
-def _date_form(reader: Reader, column: Column) -> str | None:
+def _date_form(reader: Reader, column: FileColumn) -> str | None:
     """Return how dates are written: where a column does not show it, as in the other columns of the file."""
     return reader.hints.dates if column.date_form == EITHER else column.date_form
 
 
-def unread(reader: Reader, column: Column) -> DataError:
+def unread(reader: Reader, column: FileColumn) -> DataError:
     """Return the error for a column of which the user must say how to read it."""
     return DataError(
         f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it "
@@ -342,7 +342,7 @@ def unread(reader: Reader, column: Column) -> DataError:
 
 def _model_encoders(
     reader: Reader, features: Sequence[Feature], free: list[int], unseen: UnseenCategories
-) -> dict[int, Encoder]:
+) -> dict[int, ColumnEncoder]:
     position = {reader.columns[j].name: j for j in free}
     known = source_features(features)
     missing = [name for name in known if name not in position]
@@ -356,9 +356,9 @@ def _model_encoders(
         j = position[name]
         categories = feature.categories if feature.has_categories else None
         if feature.kind == "date":
-            encoders[j] = Encoder(name, "date", date_form=feature.form or _date_form(reader, reader.columns[j]))
+            encoders[j] = ColumnEncoder(name, "date", date_form=feature.form or _date_form(reader, reader.columns[j]))
         elif feature.kind in TEXTUAL:
-            encoders[j] = Encoder(name, feature.kind, separator=feature.separator)
+            encoders[j] = ColumnEncoder(name, feature.kind, separator=feature.separator)
         else:
-            encoders[j] = Encoder(name, feature.kind, categories, unseen)
+            encoders[j] = ColumnEncoder(name, feature.kind, categories, unseen)
     return encoders

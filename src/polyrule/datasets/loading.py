@@ -22,7 +22,7 @@ from polyrule.data.labelspec import some_columns
 from polyrule.data.reading import read
 from polyrule.data.table import Feature, Table
 from polyrule.datasets import remote
-from polyrule.datasets.registry import ENTRIES, Entry, entry
+from polyrule.datasets.registry import ENTRIES, DatasetEntry, entry
 from polyrule.datasets.remote import Progress, Unreachable
 from polyrule.errors import DataError, OptionError
 from polyrule.utils.arrays import Floats
@@ -90,7 +90,7 @@ def load(
     return _downloaded(source, part, drop, progress)
 
 
-def _downloaded(source: Entry, part: Part | None, drop: Any, progress: Progress | None) -> Dataset:
+def _downloaded(source: DatasetEntry, part: Part | None, drop: Any, progress: Progress | None) -> Dataset:
     try:
         folder = remote.download(source, progress)
     except Unreachable as problem:
@@ -111,12 +111,12 @@ def _downloaded(source: Entry, part: Part | None, drop: Any, progress: Progress 
     return _read_parts(source, folder, part, drop)
 
 
-def _read_parts(source: Entry, folder: Path, part: Part | None, drop: Any) -> Dataset:
+def _read_parts(source: DatasetEntry, folder: Path, part: Part | None, drop: Any) -> Dataset:
     parts = [_read_part(source, folder, one, drop) for one in (("train", "test") if part is None else (part,))]
     return parts[0] if part else concatenate(parts, source.name)
 
 
-def find_folder(source: Entry) -> Path | None:
+def find_folder(source: DatasetEntry) -> Path | None:
     """Folder with the files of a data set, if it is on this machine."""
     for root in data_roots():
         for folder in (root / source.name, root):
@@ -135,7 +135,7 @@ def data_roots() -> list[Path]:
     return roots
 
 
-def part_file(source: Entry, folder: Path, part: str) -> Path | None:
+def part_file(source: DatasetEntry, folder: Path, part: str) -> Path | None:
     """The file of one part, compressed or not."""
     candidates = (folder / f"{source.name}-{part}.arff{ending}" for ending in ("", ".gz", ".bz2", ".xz", ".zst"))
     return next((path for path in candidates if path.is_file()), None)
@@ -156,7 +156,7 @@ def concatenate(parts: list[Dataset], name: str) -> Dataset:
     )
 
 
-def _read_part(source: Entry, folder: Path, part: str, drop: Any) -> Dataset:
+def _read_part(source: DatasetEntry, folder: Path, part: str, drop: Any) -> Dataset:
     path = part_file(source, folder, part)
     if path is None:
         raise DataError(f"{folder}: the {part} part of {source.name} is missing ({source.name}-{part}.arff)")
@@ -248,6 +248,6 @@ def describe(name: str | None = None) -> dict[str, Any] | list[dict[str, Any]]:
     return [_record(source) for source in ENTRIES.values()]
 
 
-def _record(source: Entry) -> dict[str, Any]:
+def _record(source: DatasetEntry) -> dict[str, Any]:
     record = {name: value for name, value in asdict(source).items() if name not in ("openml", "checksums")}
     return record | {"density": round(source.density, 4)}

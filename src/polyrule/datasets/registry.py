@@ -9,7 +9,7 @@ from polyrule.utils.messages import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DatasetEntry:
     """One benchmark data set.
 
     Attributes
@@ -66,15 +66,15 @@ _TSOUMAKAS_2008 = (
     "number of labels. ECML/PKDD 2008 Workshop on Mining Multidimensional Data"
 )
 
-ENTRIES: dict[str, Entry] = {
+ENTRIES: dict[str, DatasetEntry] = {
     entry.name: entry
     for entry in (
-        Entry(
+        DatasetEntry(
             "flags", "images (toy)", 194, 129, 65, 9, 10, 7, 3.3918,
             "E. Corrêa Gonçalves, A. Plastino, A. A. Freitas: A genetic algorithm for optimizing the label ordering in "
             "multi-label classifier chains. ICTAI 2013",
         ),
-        Entry(
+        DatasetEntry(
             "emotions", "music", 593, 391, 202, 0, 72, 6, 1.8685,
             "K. Trohidis, G. Tsoumakas, G. Kalliris, I. Vlahavas: Multi-label classification of music into emotions. "
             "ISMIR 2008",
@@ -82,68 +82,68 @@ ENTRIES: dict[str, Entry] = {
             "embedded in the package; three label names are spelled as in English, unlike the benchmark's files",
             "scikit-multiflow 0.1.4 (embedded), equal to MULAN's",
         ),
-        Entry(
+        DatasetEntry(
             "scene", "images", 2407, 1211, 1196, 0, 294, 6, 1.0740,
             "M. R. Boutell, J. Luo, X. Shen, C. M. Brown: Learning multi-label scene classification. Pattern "
             "Recognition 37(9), 2004",
             40595,
             "the published cardinality 1.06 is that of the train part",
         ),
-        Entry(
+        DatasetEntry(
             "yeast", "biology", 2417, 1500, 917, 0, 103, 14, 4.2371,
             "A. Elisseeff, J. Weston: A kernel method for multi-labelled classification. NIPS 2001",
             40597,
         ),
-        Entry(
+        DatasetEntry(
             "birds", "audio", 645, 322, 323, 2, 258, 19, 1.0140,
             "F. Briggs et al.: The 9th annual MLSP competition: new methods for acoustic classification of multiple "
             "simultaneous bird species in a noisy environment. MLSP 2013",
             note="294 of 645 examples have no label",
         ),
-        Entry(
+        DatasetEntry(
             "genbase", "biology", 662, 463, 199, 1186, 0, 27, 1.2523,
             "S. Diplaris, G. Tsoumakas, P. A. Mitkas, I. Vlahavas: Protein classification with multiple algorithms. "
             "PCI 2005",
             note="the feature protein is an identifier with 662 values (drop='protein' leaves it out); one row of the "
             "split appears twice",
         ),
-        Entry(
+        DatasetEntry(
             "medical", "text", 978, 333, 645, 1449, 0, 45, 1.2454,
             "J. P. Pestian et al.: A shared task involving multi-label classification of clinical free text. BioNLP "
             "2007",
         ),
-        Entry(
+        DatasetEntry(
             "CAL500", "music", 502, 335, 167, 0, 68, 174, 26.0438,
             "D. Turnbull, L. Barrington, D. Torres, G. Lanckriet: Semantic annotation and retrieval of music and sound "
             "effects. IEEE Transactions on Audio, Speech, and Language Processing 16(2), 2008",
             note="MULAN ships no split: train is the first 335 rows, test the last 167",
             source="MULAN, split by the paper's authors (github.com/keelm/SeCo-MLC)",
         ),
-        Entry(
+        DatasetEntry(
             "enron", "text", 1702, 1123, 579, 1001, 0, 53, 3.3784,
             "B. Klimt, Y. Yang: The Enron corpus: a new dataset for email classification research. ECML 2004",
         ),
-        Entry(
+        DatasetEntry(
             "corel5k", "images", 5000, 4500, 500, 499, 0, 374, 3.5220,
             "P. Duygulu, K. Barnard, J. F. G. de Freitas, D. A. Forsyth: Object recognition as machine translation: "
             "learning a lexicon for a fixed image vocabulary. ECCV 2002",
         ),
-        Entry(
+        DatasetEntry(
             "bibtex", "text", 7395, 4880, 2515, 1836, 0, 159, 2.4019,
             "I. Katakis, G. Tsoumakas, I. Vlahavas: Multilabel text classification for automated tag suggestion. "
             "ECML/PKDD 2008 Discovery Challenge",
         ),
-        Entry(
+        DatasetEntry(
             "tmc2007-500", "text", 28596, 21519, 7077, 500, 0, 22, 2.1579,
             "A. N. Srivastava, B. Zane-Ulman: Discovering recurring anomalies in text reports regarding complex space "
             "systems. IEEE Aerospace Conference 2005",
             note="the version MULAN repaired in 2016; older literature used a faulty one (cardinality 2.220)",
         ),
-        Entry(
+        DatasetEntry(
             "delicious", "text (web)", 16105, 12920, 3185, 500, 0, 983, 19.0200, _TSOUMAKAS_2008,
             note="14 examples have no label",
         ),
-        Entry(
+        DatasetEntry(
             "mediamill", "video", 43907, 30993, 12914, 0, 120, 101, 4.3755,
             "C. G. M. Snoek, M. Worring, J. C. van Gemert, J.-M. Geusebroek, A. W. M. Smeulders: The challenge problem "
             "for automated detection of 101 semantic concepts in multimedia. ACM Multimedia 2006",
@@ -173,7 +173,7 @@ ENTRIES = {
 }
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> DatasetEntry:
     """Look up a data set; capitals do not matter.
 
     Examples

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
-from polyrule.datasets.registry import Entry
+from polyrule.datasets.registry import DatasetEntry
 from polyrule.errors import DataError, OutputError
 from polyrule.utils.atomic import hold
 from polyrule.utils.version import __version__
@@ -54,7 +54,7 @@ def sites() -> tuple[str, ...]:
     return ((mirror.rstrip("/") + "/{name}/{file}",) if mirror else ()) + SITES
 
 
-def download(entry: Entry, progress: Progress | None = None) -> Path:
+def download(entry: DatasetEntry, progress: Progress | None = None) -> Path:
     """Fetch the files of a data set into the cache from the first site that has them all."""
     folder = cache_folder() / entry.name
     problems = []
@@ -75,13 +75,13 @@ def download(entry: Entry, progress: Progress | None = None) -> Path:
     raise Unreachable("; ".join(problems))
 
 
-def discard(folder: Path, entry: Entry) -> None:
+def discard(folder: Path, entry: DatasetEntry) -> None:
     """Remove the complete files of a data set from the cache; cut-off downloads stay to be resumed."""
     for file in _files(entry):
         (folder / file).unlink(missing_ok=True)
 
 
-def _files(entry: Entry) -> tuple[str, ...]:
+def _files(entry: DatasetEntry) -> tuple[str, ...]:
     return f"{entry.name}.xml", f"{entry.name}-test.arff", f"{entry.name}-train.arff"
 
 
@@ -105,7 +105,7 @@ def checksum(data: Dataset) -> str:
     return digest.hexdigest()
 
 
-def check(data: Dataset, entry: Entry, part: str) -> None:
+def check(data: Dataset, entry: DatasetEntry, part: str) -> None:
     """Compare a downloaded part with what the benchmark holds."""
     expected = entry.checksums.get(part)
     digest = checksum(data)
@@ -116,7 +116,7 @@ def check(data: Dataset, entry: Entry, part: str) -> None:
         )
 
 
-def from_openml(entry: Entry) -> Dataset:
+def from_openml(entry: DatasetEntry) -> Dataset:
     """Load a whole data set from OpenML through scikit-learn, which keeps its own cache and checks."""
     from sklearn.datasets import fetch_openml
 

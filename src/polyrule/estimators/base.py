@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyrule.conditions.intervals import with_threshold_intervals
 from polyrule.covering.progress import telling
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import Target, read_target
+from polyrule.data.encode import ReadTarget, read_target
 from polyrule.data.examples import integer_weights
 from polyrule.data.frames import column_names, open_frame, split_labels, without_columns
 from polyrule.data.labelspec import some_columns
@@ -227,7 +227,7 @@ class RuleEstimator(FittedRules):
             "features_": model.features,
             "label_names_": target.names,
             "classes_": target.classes,
-            "_target": Target(target.kind, None, target.names, target.classes, target.sparse, target.separator),
+            "_target": ReadTarget(target.kind, None, target.names, target.classes, target.sparse, target.separator),
             "_label_columns": training.label_columns,
         }
         learned |= {"model_": model, "stopped_reason_": reason}
@@ -246,7 +246,7 @@ class RuleEstimator(FittedRules):
     def predict(self, X: Any) -> Any:
         """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
         table, model = self._read(X), self.model_
-        return self._target.labels_out(model.labels_of(table), lambda: model.chances_of(table))
+        return self._target.labels_out(model.labels_of(table), lambda: model.probabilities_of(table))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability that each label is present.
@@ -257,7 +257,7 @@ class RuleEstimator(FittedRules):
         A list's `predict` follows the rules, so it may disagree with 0.5 if a rule is uncertain.
         """
         table = self._read(X)
-        return self._target.probabilities_out(self.model_.chances_of(table))
+        return self._target.probabilities_out(self.model_.probabilities_of(table))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Return the provenance of a model, in plain JSON values."""

@@ -13,7 +13,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import Target, read_target, rows_right
+from polyrule.data.encode import ReadTarget, read_target, rows_right
 from polyrule.data.frames import is_frame, split_labels
 from polyrule.data.labels import UNKNOWN, arrange_labels, dense_labels, has_unknown
 from polyrule.data.sparse import check_sparse
@@ -33,7 +33,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model_: Any
     features_: tuple[Feature, ...]
     label_names_: tuple[str, ...]
-    _target: Target
+    _target: ReadTarget
     _label_columns: tuple[str, ...] = ()  # columns of X that were the labels
 
     def _read(self, X: Any) -> Table:
@@ -124,7 +124,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fitted.feature_names_in_ = np.array(names, dtype=object)
         fitted.label_names_ = rules.label_names
         fitted.classes_ = np.array(rules.label_names, dtype=object)
-        fitted._target = Target("multilabel", None, rules.label_names, fitted.classes_)
+        fitted._target = ReadTarget("multilabel", None, rules.label_names, fitted.classes_)
         fitted.model_ = rules
         fitted.stopped_reason_ = rules.info.get("stopped", "complete")
         return fitted

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from polyrule.covering.learner import Training
 from polyrule.data.dataset import Dataset
-from polyrule.data.encode import Target, to_table
+from polyrule.data.encode import ReadTarget, to_table
 from polyrule.data.examples import fingerprint
 from polyrule.data.frames import column_names, is_frame, open_frame, renamed
 from polyrule.data.sparse import check_sparse
@@ -59,7 +59,7 @@ class TrainingData(Training):
         Relations between labels, which the examples obey.
     """
 
-    target: Target
+    target: ReadTarget
     seen: dict[str, Any]
     positive: Bools | None = None
     label_columns: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
             raise DataError(f"{name} must be None if X is a store, which contains the labels and weights")
     names = np.array([feature.name for feature in X.features], dtype=object)
     classes = [np.array([0, 1]) for _ in X.label_names]
-    target = Target("multilabel", None, X.label_names, classes)
+    target = ReadTarget("multilabel", None, X.label_names, classes)
     seen = {"n_features_in_": len(names), "feature_names_in_": names}
     weights = np.array([X.total_weight], dtype=np.int64)
     return TrainingData(X, None, weights, X.label_names, Fraction(1), target, seen)

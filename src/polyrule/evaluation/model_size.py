@@ -102,7 +102,7 @@ def _mlrl_rules(model: Any) -> ModelSize | None:
     bodies: list[int] = []
     heads: list[int] = []
 
-    class Counter(base):  # type: ignore[misc]
+    class SizeCounter(base):  # type: ignore[misc]
         def visit_empty_body(self, body: Any) -> None:
             bodies.append(0)
 
@@ -117,7 +117,7 @@ def _mlrl_rules(model: Any) -> ModelSize | None:
         def visit_partial_head(self, head: Any) -> None:
             heads.append(len(head.scores))
 
-    inner.visit_used(Counter())
+    inner.visit_used(SizeCounter())
     rules = [(conditions, labels) for conditions, labels in zip(bodies, heads, strict=True) if conditions > 0]
     return ModelSize(
         rules=len(rules),

@@ -2,9 +2,9 @@
 
 The search is best-first over sets of examples. A node allows every feature some of its regions (see `region_grid`);
 its trial is the cheapest example it allows, so no example of the node costs less than the trial. The cheapest node is
-taken: if its trial has the new outcome, it is the smallest change. Otherwise the model's `Search` divides the node,
-without overlap, into parts that leave out only examples with the old outcome. So the first counterfactual is the
-smallest.
+taken: if its trial has the new outcome, it is the smallest change. Otherwise the model's `CounterfactualSearch`
+divides the node, without overlap, into parts that leave out only examples with the old outcome. So the first
+counterfactual is the smallest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polyrule.model.region_grid import Domain, RegionGrid, Trial
 from polyrule.utils.messages import did_you_mean
 
 
-class Search(Protocol):
+class CounterfactualSearch(Protocol):
     """What the search needs of a type of model: the outcome of one label, and a division of nodes."""
 
     def __init__(self, model: Any, grid: RegionGrid, target: int) -> None: ...
@@ -190,7 +190,7 @@ def counterfactual(
     model, values = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
     grid = RegionGrid(model, values, fixed_names, parts)
-    search: Search = model.SEARCH(model, grid, target)
+    search: CounterfactualSearch = model.SEARCH(model, grid, target)
     before = search.outcome(grid.present)
     number = count()
     queue: list[tuple[int, int, int, Domain]] = [(0, 0, next(number), grid.everything)]

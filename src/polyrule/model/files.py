@@ -114,7 +114,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     allowed.check_time(source)
     document = parse(text, source, "model file", ModelError)
     allowed.check_time(source)
-    root = Node(document, source)
+    root = ModelNode(document, source)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(f"{source}: not a polyrule model file")
     version: Any = document.get("version")
@@ -201,21 +201,21 @@ DEEPEST = 40
 _LARGEST = 2**63 - 1
 
 
-class Node(documents.Node):
+class ModelNode(documents.JsonNode):
     """A value inside a model file, and the way there; errors are about the model."""
 
     error = ModelError
 
 
-def _count(node: Node) -> object:
+def _count(node: ModelNode) -> object:
     return node.whole(0, _LARGEST)
 
 
-def _maybe(read: Callable[[Node], object]) -> Callable[[Node], object]:
+def _maybe(read: Callable[[ModelNode], object]) -> Callable[[ModelNode], object]:
     return lambda node: node.maybe(read)
 
 
-def _reading(node: Node) -> object:
+def _reading(node: ModelNode) -> object:
     """How the training data was written: texts, lists of texts, or yes and no."""
     for name, value in node.mapping().items():
         if not isinstance(value, (str, bool)):
@@ -224,35 +224,35 @@ def _reading(node: Node) -> object:
     return node.value
 
 
-_MEMBERS: dict[str, Callable[[Node], object]] = {
-    "learner": Node.text,
-    "polyrule_version": Node.text,
+_MEMBERS: dict[str, Callable[[ModelNode], object]] = {
+    "learner": ModelNode.text,
+    "polyrule_version": ModelNode.text,
     "examples": _count,
-    "data_fingerprint": Node.text,
-    "stopped": Node.text,
-    "recounted": Node.text,
-    "id_column": Node.text,
+    "data_fingerprint": ModelNode.text,
+    "stopped": ModelNode.text,
+    "recounted": ModelNode.text,
+    "id_column": ModelNode.text,
     "reading": _reading,
 }
-_OPTIONS: dict[str, Callable[[Node], object]] = {
-    "measure": Node.text,
-    "averaging": Node.text,
-    "scope": Node.text,
-    "search": Node.text,
-    "heads": Node.text,
-    "lift": _maybe(Node.text),
-    "negative": _maybe(Node.flag),
-    "optimize": Node.text,
-    "prune": _maybe(Node.text),
-    "teacher": _maybe(Node.text),
-    "keep_covered": Node.flag,
+_OPTIONS: dict[str, Callable[[ModelNode], object]] = {
+    "measure": ModelNode.text,
+    "averaging": ModelNode.text,
+    "scope": ModelNode.text,
+    "search": ModelNode.text,
+    "heads": ModelNode.text,
+    "lift": _maybe(ModelNode.text),
+    "negative": _maybe(ModelNode.flag),
+    "optimize": ModelNode.text,
+    "prune": _maybe(ModelNode.text),
+    "teacher": _maybe(ModelNode.text),
+    "keep_covered": ModelNode.flag,
     "max_head_size": _maybe(lambda node: node.whole(1, _LARGEST)),
     "effort": _maybe(lambda node: node.whole(1, _LARGEST)),
-    "stop_threshold": _maybe(Node.number),
+    "stop_threshold": _maybe(ModelNode.number),
 }
 
 
-def decode_info(node: Node) -> dict[str, Any]:
+def decode_info(node: ModelNode) -> dict[str, Any]:
     """Return the information about a model after holding it against the types of its members."""
     found = node.mapping()
     check_depth(node)
@@ -270,14 +270,14 @@ def decode_info(node: Node) -> dict[str, Any]:
 
 def learning_options(info: dict[str, Any]) -> dict[str, Any]:
     """Return the options with which a model was learned, after checking their types."""
-    decode_info(Node(info, "model", "info"))
+    decode_info(ModelNode(info, "model", "info"))
     options = info.get("options")
     if not isinstance(options, dict):
         raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
     return options
 
 
-def check_depth(node: Node) -> None:
+def check_depth(node: ModelNode) -> None:
     """Refuse what is nested so deeply that writing it again would fail."""
     level: list[Any] = [node.value]
     for _ in range(DEEPEST):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 
-class ListSearch:
-    """Search of a rule list for a counterfactual; see `counterfactual.Search`.
+class ReasonSearch:
+    """Search of a rule list for a counterfactual; see `counterfactual.CounterfactualSearch`.
 
     A trial with the old outcome has *reasons*, a few features whose regions alone force that outcome. A counterfactual
     must leave the regions of at least one of them.
@@ -53,7 +53,7 @@ class _Cause:
     of a feature.
     """
 
-    def __init__(self, search: ListSearch, trial: Trial, domain: Domain) -> None:
+    def __init__(self, search: ReasonSearch, trial: Trial, domain: Domain) -> None:
         self.search, self.run, self.trial, self.domain = search, search.trace, trial, domain
         self.fired = set(self.run.fired)
         self.heads, self.writers = search.rule_list.heads, search.rule_list.writers

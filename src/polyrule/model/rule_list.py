@@ -26,7 +26,7 @@ from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.model_printing import list_lines
 from polyrule.model.parsing import parse_constants, parse_rule
-from polyrule.model.reasons import ListSearch
+from polyrule.model.reasons import ReasonSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.model.staleness import OUTDATED_DEFAULTS, has_outdated_defaults, mark_stale
@@ -77,7 +77,7 @@ class RuleList(RuleModel[Rule]):
     KIND: ClassVar[str] = "rule-list"
     RULE: ClassVar[type] = Rule
     ALIKE: ClassVar[str] = "with the same head, and all or none with a stop,"
-    SEARCH: ClassVar[type[ListSearch]] = ListSearch
+    SEARCH: ClassVar[type[ReasonSearch]] = ReasonSearch
 
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
@@ -289,7 +289,7 @@ class RuleList(RuleModel[Rule]):
         result = prediction.predict(self, table)
         return result.labels if self.plan is None else self.plan.decide(prediction.margins(self, result.setter))
 
-    def chances_of(self, table: Table) -> Floats:
+    def probabilities_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the list's own features; see `polyrule.model.predict.predict_proba`."""
         return prediction.predict_proba(self, table)
 

@@ -26,7 +26,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import files, printing
 from polyrule.model.columns import drop_unused_features, match_columns, used_features
-from polyrule.model.counterfactual import Counterfactual, Search, counterfactual
+from polyrule.model.counterfactual import Counterfactual, CounterfactualSearch, counterfactual
 from polyrule.model.model_printing import format_model, html_model
 from polyrule.model.parsing import as_member
 from polyrule.relations import Plan, Relation
@@ -48,7 +48,7 @@ class RuleModel(Generic[AnyRule]):
     KIND: ClassVar[str]
     RULE: ClassVar[type]
     ALIKE: ClassVar[str]
-    SEARCH: ClassVar[type[Search]]
+    SEARCH: ClassVar[type[CounterfactualSearch]]
 
     rules: tuple[AnyRule, ...]
     features: tuple[Feature, ...]
@@ -262,7 +262,7 @@ class RuleModel(Generic[AnyRule]):
         """Predict labels for a table of the model's own features."""
         raise NotImplementedError
 
-    def chances_of(self, table: Table) -> Floats:
+    def probabilities_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the model's own features."""
         raise NotImplementedError
 
@@ -278,7 +278,7 @@ class RuleModel(Generic[AnyRule]):
     def predict_proba(self, X: Any) -> Floats:
         """Probability of presence of every label, from the same X as `predict`."""
         model, table = match_columns(self, X)
-        return model.chances_of(table)  # type: ignore[no-any-return]
+        return model.probabilities_of(table)  # type: ignore[no-any-return]
 
     def by_group(self, data: Any, groups: Any, Y: Any = None) -> Any:
         """Return what the model does in groups of examples; see `polyrule.evaluation.by_group`."""

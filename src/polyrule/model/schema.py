@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from polyrule.conditions.records import read_body
 from polyrule.conditions.vocabulary import Vocabulary
 from polyrule.model.decisions import KINDS, Decision
-from polyrule.model.files import Node, plain_json
+from polyrule.model.files import ModelNode, plain_json
 from polyrule.model.rule import Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
@@ -20,60 +20,60 @@ def plain_number(number: float) -> float:
     return int(number) if isinstance(number, int) or hasattr(number, "__index__") else float(number)
 
 
-class Form(NamedTuple):
+class ModelForm(NamedTuple):
     """How a value is written as plain JSON, and read."""
 
     write: Callable[[Any, Vocabulary], Any]
-    read: Callable[[Node, Vocabulary], Any]
+    read: Callable[[ModelNode, Vocabulary], Any]
 
 
-def each(form: Form | Record) -> Form:
+def each(form: ModelForm | Record) -> ModelForm:
     """Return the form of any number of values."""
-    return Form(
+    return ModelForm(
         lambda values, names: [form.write(value, names) for value in values],
         lambda node, names: tuple(form.read(item, names) for item in node),
     )
 
 
-def per_label(form: Form) -> Form:
+def per_label(form: ModelForm) -> ModelForm:
     """Return the form of one value for each label."""
 
-    def read(node: Node, names: Vocabulary) -> Any:
+    def read(node: ModelNode, names: Vocabulary) -> Any:
         given, labels = len(node.items()), len(names.labels.names)
         if given != labels:
             node.fail(f"has {given} entries for {labels} labels")
         return each(form).read(node, names)
 
-    return Form(each(form).write, read)
+    return ModelForm(each(form).write, read)
 
 
-def head_of(said: Record) -> Form:
+def head_of(said: Record) -> ModelForm:
     """Return the form of a head, in the order of the labels."""
 
-    def read(node: Node, names: Vocabulary) -> Any:
+    def read(node: ModelNode, names: Vocabulary) -> Any:
         head = sorted(each(said).read(node, names), key=lambda one: one.label)
         if len({one.label for one in head}) != len(head) or not head:
             node.fail("must name at least one label and none twice")
         return tuple(head)
 
-    return Form(each(said).write, read)
+    return ModelForm(each(said).write, read)
 
 
-def _read_chance(node: Node, names: Vocabulary) -> float:
+def _read_chance(node: ModelNode, names: Vocabulary) -> float:
     chance = float(node.number(0))
     if chance > 1:
         node.fail("must be a probability, between 0 and 1")
     return chance
 
 
-def _read_pair(node: Node, names: Vocabulary) -> tuple[float, float]:
+def _read_pair(node: ModelNode, names: Vocabulary) -> tuple[float, float]:
     items = node.items()
     if len(items) != 2:
         node.fail("must hold two counts: present, absent")
     return items[0].number(0), items[1].number(0)
 
 
-def _read_unit(node: Node, names: Vocabulary) -> float | tuple[float, ...]:
+def _read_unit(node: ModelNode, names: Vocabulary) -> float | tuple[float, ...]:
     return tuple(float(one.number(0)) for one in node) if isinstance(node.value, list) else float(node.number(0))
 
 
@@ -82,7 +82,7 @@ def _write_relation(relation: Relation, names: Vocabulary) -> dict[str, Any]:
     return {"if": labels[0], "then": labels[1]} if relation.kind == "implies" else {_GROUPS[relation.kind]: labels}
 
 
-def _read_relation(node: Node, names: Vocabulary) -> Relation:
+def _read_relation(node: ModelNode, names: Vocabulary) -> Relation:
     found = node.mapping()
     if "if" in found or "then" in found:
         members = node.fields(("if", "then"), ())
@@ -98,29 +98,32 @@ def _read_relation(node: Node, names: Vocabulary) -> Relation:
 
 
 _GROUPS: dict[RelationKind, str] = {"at-most-one": "at_most_one", "exactly-one": "exactly_one"}
-FLAG = Form(lambda value, _: bool(value), lambda node, _: node.flag())
-BIT = Form(lambda value, _: int(value), lambda node, _: node.whole(0, 1))
-NUMBER = Form(lambda value, _: float(value), lambda node, _: float(node.number()))
-COUNT = Form(lambda value, _: plain_number(value), lambda node, _: node.number(0))
-COUNTS = Form(lambda pair, _: [plain_number(count) for count in pair], _read_pair)
-CHANCE = Form(lambda value, _: float(value), _read_chance)
-FRACTION = Form(lambda value, _: f"{value.numerator}/{value.denominator}", lambda node, _: node.fraction())
-LABEL = Form(lambda label, names: names.labels.write(label), lambda node, names: names.labels.read(node))
-ORIGIN = Form(lambda value, _: value, lambda node, _: node.choice("learned", "edited", "hand"))
-PROOF = Form(lambda value, _: plain_json(value, "certificate"), lambda node, _: node.mapping())
-KIND = Form(lambda value, _: value, lambda node, _: node.choice(*KINDS))
-UNIT = Form(lambda unit, _: list(unit) if isinstance(unit, tuple) else float(unit), _read_unit)  # or one per label
-RELATION = Form(lambda value, names: _write_relation(value, names), lambda node, names: _read_relation(node, names))
-BODY = Form(lambda body, names: [condition.to_json(names) for condition in body], read_body)
+FLAG = ModelForm(lambda value, _: bool(value), lambda node, _: node.flag())
+BIT = ModelForm(lambda value, _: int(value), lambda node, _: node.whole(0, 1))
+NUMBER = ModelForm(lambda value, _: float(value), lambda node, _: float(node.number()))
+COUNT = ModelForm(lambda value, _: plain_number(value), lambda node, _: node.number(0))
+COUNTS = ModelForm(lambda pair, _: [plain_number(count) for count in pair], _read_pair)
+CHANCE = ModelForm(lambda value, _: float(value), _read_chance)
+FRACTION = ModelForm(lambda value, _: f"{value.numerator}/{value.denominator}", lambda node, _: node.fraction())
+LABEL = ModelForm(lambda label, names: names.labels.write(label), lambda node, names: names.labels.read(node))
+ORIGIN = ModelForm(lambda value, _: value, lambda node, _: node.choice("learned", "edited", "hand"))
+PROOF = ModelForm(lambda value, _: plain_json(value, "certificate"), lambda node, _: node.mapping())
+KIND = ModelForm(lambda value, _: value, lambda node, _: node.choice(*KINDS))
+# one unit, or one per label
+UNIT = ModelForm(lambda unit, _: list(unit) if isinstance(unit, tuple) else float(unit), _read_unit)
+RELATION = ModelForm(
+    lambda value, names: _write_relation(value, names), lambda node, names: _read_relation(node, names)
+)
+BODY = ModelForm(lambda body, names: [condition.to_json(names) for condition in body], read_body)
 
 _REQUIRED: Any = object()
 
 
-class Member(NamedTuple):
+class GroupMember(NamedTuple):
     """One member of an object in a file, named as the attribute is."""
 
     name: str
-    form: Form | Record
+    form: ModelForm | Record
     absent: Any = _REQUIRED  # what it is where a file lacks it or has null
     always: bool = True  # whether it is written even where it is no more than that
 
@@ -128,7 +131,7 @@ class Member(NamedTuple):
 class Record:
     """How objects of one type are written and read, member by member."""
 
-    def __init__(self, make: Callable[..., Any], *members: Member) -> None:
+    def __init__(self, make: Callable[..., Any], *members: GroupMember) -> None:
         self.make, self.members = make, members
         self.required = tuple(one.name for one in members if one.absent is _REQUIRED)
         self.optional = tuple(one.name for one in members if one.absent is not _REQUIRED)
@@ -142,11 +145,11 @@ class Record:
                 written[name] = None if value is None else form.write(value, names)
         return written
 
-    def read(self, node: Node, names: Vocabulary) -> Any:
+    def read(self, node: ModelNode, names: Vocabulary) -> Any:
         """Return the thing that `write` described."""
         return self.make(**self.values(node.fields(self.required, self.optional), names))
 
-    def values(self, given: dict[str, Node], names: Vocabulary) -> dict[str, Any]:
+    def values(self, given: dict[str, ModelNode], names: Vocabulary) -> dict[str, Any]:
         """Return what the members of an object say."""
         return {
             name: absent if given[name].value is None and absent is not _REQUIRED else form.read(given[name], names)
@@ -156,56 +159,56 @@ class Record:
 
 LITERAL = Record(
     Literal,
-    Member("label", LABEL),
-    Member("value", BIT),
-    Member("tp", COUNT, 0),
-    Member("fp", COUNT, 0),
-    Member("chance", CHANCE, None, always=False),
-    Member("alone", COUNTS, None, always=False),
+    GroupMember("label", LABEL),
+    GroupMember("value", BIT),
+    GroupMember("tp", COUNT, 0),
+    GroupMember("fp", COUNT, 0),
+    GroupMember("chance", CHANCE, None, always=False),
+    GroupMember("alone", COUNTS, None, always=False),
 )
 RULE = Record(
     Rule,
-    Member("head", head_of(LITERAL)),
-    Member("body", BODY),
-    Member("stop", FLAG, False),
-    Member("value", FRACTION, None),
-    Member("coverage", COUNT, None),
-    Member("origin", ORIGIN, "hand"),  # a rule written into the file need not spell out what a learned one has
-    Member("bound", FRACTION, None, always=False),
-    Member("unfinished", FLAG, False, always=False),
-    Member("stale", FLAG, False, always=False),
-    Member("certificate", PROOF, None, always=False),
+    GroupMember("head", head_of(LITERAL)),
+    GroupMember("body", BODY),
+    GroupMember("stop", FLAG, False),
+    GroupMember("value", FRACTION, None),
+    GroupMember("coverage", COUNT, None),
+    GroupMember("origin", ORIGIN, "hand"),  # a rule written into the file need not spell out what a learned one has
+    GroupMember("bound", FRACTION, None, always=False),
+    GroupMember("unfinished", FLAG, False, always=False),
+    GroupMember("stale", FLAG, False, always=False),
+    GroupMember("certificate", PROOF, None, always=False),
 )
 WEIGHTED_RULE = Record(
     WeightedRule,
-    Member("head", head_of(Record(Entry, Member("label", LABEL), Member("weight", NUMBER)))),
-    Member("body", BODY),
-    Member("coverage", COUNT, None),
+    GroupMember("head", head_of(Record(Entry, GroupMember("label", LABEL), GroupMember("weight", NUMBER)))),
+    GroupMember("body", BODY),
+    GroupMember("coverage", COUNT, None),
 )
 DECISION = Record(
     Decision,
-    Member("kind", KIND),
-    Member("cuts", each(NUMBER)),
-    Member("label_sets", each(each(LABEL))),
-    Member("bonuses", each(NUMBER), (), always=False),
+    GroupMember("kind", KIND),
+    GroupMember("cuts", each(NUMBER)),
+    GroupMember("label_sets", each(each(LABEL))),
+    GroupMember("bonuses", each(NUMBER), (), always=False),
 )
 MODELS = {
     "rule-list": Record(
         RuleList,
-        Member("full", FLAG),
-        Member("defaults", per_label(BIT)),
-        Member("default_counts", per_label(COUNTS)),
-        Member("default_chances", per_label(CHANCE), (), always=False),
-        Member("relations", each(RELATION), (), always=False),
-        Member("rules", each(RULE)),
+        GroupMember("full", FLAG),
+        GroupMember("defaults", per_label(BIT)),
+        GroupMember("default_counts", per_label(COUNTS)),
+        GroupMember("default_chances", per_label(CHANCE), (), always=False),
+        GroupMember("relations", each(RELATION), (), always=False),
+        GroupMember("rules", each(RULE)),
     ),
     "rule-ensemble": Record(
         RuleEnsemble,
-        Member("unit", UNIT),
-        Member("intercepts", each(NUMBER)),
-        Member("decision", DECISION),
-        Member("relations", each(RELATION), (), always=False),
-        Member("rules", each(WEIGHTED_RULE)),
+        GroupMember("unit", UNIT),
+        GroupMember("intercepts", each(NUMBER)),
+        GroupMember("decision", DECISION),
+        GroupMember("relations", each(RELATION), (), always=False),
+        GroupMember("rules", each(WEIGHTED_RULE)),
     ),
 }
 """What a file holds of each kind of model, besides what all kinds share."""

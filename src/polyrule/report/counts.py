@@ -27,7 +27,7 @@ from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 MOST_KEPT = 5000
 
 
-class Covers:
+class PartCovers:
     """The examples of one part, their labels (2 where unknown), and which satisfy the conditions asked so far."""
 
     def __init__(self, table: Table, truth: Bytes) -> None:
@@ -75,7 +75,7 @@ class Covers:
 class PredictionCounts:
     """What a model did on the examples of one part."""
 
-    covers_of: Covers
+    covers_of: PartCovers
     predicted: Words  # where each label is predicted
     unset: Words  # where no rule set it
     fired: list[Words]  # per rule, the examples that reached it and satisfy its body
@@ -126,7 +126,7 @@ class PredictionCounts:
         }
 
 
-def count_predictions(model: RuleList | RuleEnsemble, part: Covers) -> PredictionCounts:
+def count_predictions(model: RuleList | RuleEnsemble, part: PartCovers) -> PredictionCounts:
     """Run a model over all examples of a part at once.
 
     Examples
@@ -134,7 +134,7 @@ def count_predictions(model: RuleList | RuleEnsemble, part: Covers) -> Predictio
     >>> from polyrule.model import Literal, NumericCondition, Rule
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)), Rule((Literal(0, 0),)))
-    >>> covers = Covers(table, np.array([[1], [1]], dtype=np.uint8))
+    >>> covers = PartCovers(table, np.array([[1], [1]], dtype=np.uint8))
     >>> counts = count_predictions(RuleList(rules, table.features, ("red",)), covers)
     >>> counts.covers.tolist(), counts.sets.tolist(), counts.right.tolist(), counts.wrong.tolist()
     ([1, 2], [1, 1], [[1], [0]], [[0], [1]])
@@ -142,7 +142,7 @@ def count_predictions(model: RuleList | RuleEnsemble, part: Covers) -> Predictio
     return _count_ensemble(model, part) if isinstance(model, RuleEnsemble) else _count_list(model, part)
 
 
-def _count_list(model: RuleList, part: Covers) -> PredictionCounts:
+def _count_list(model: RuleList, part: PartCovers) -> PredictionCounts:
     width, words = part.labels, len(part.every)
     unset = np.repeat(part.every[None, :], width, axis=0)
     present = np.zeros((width, words), dtype=np.uint64)
@@ -181,7 +181,7 @@ def _count_list(model: RuleList, part: Covers) -> PredictionCounts:
     return PredictionCounts(part, predicted, unset, fired, covers, sets, right, wrong, (right_alone, wrong_alone))
 
 
-def _count_ensemble(model: RuleEnsemble, part: Covers) -> PredictionCounts:
+def _count_ensemble(model: RuleEnsemble, part: PartCovers) -> PredictionCounts:
     """Add up the weights of an ensemble over all examples of a part, in the order of its rules."""
     fired = [part.body(rule.body) for rule in model.rules]
     covers = np.array([count(words) for words in fired], dtype=np.int64)
@@ -200,7 +200,7 @@ def _count_ensemble(model: RuleEnsemble, part: Covers) -> PredictionCounts:
     return PredictionCounts(part, predicted, np.zeros_like(predicted), fired, covers, covers, right, wrong)
 
 
-def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers) -> Floats:
+def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: PartCovers) -> Floats:
     """What the weights of one label add up to."""
     sums = np.full(part.rows, model.intercepts[label], dtype=np.float64)
     for rule, words in zip(model.rules, fired, strict=True):
@@ -210,7 +210,7 @@ def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers)
     return sums
 
 
-def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers) -> Words:
+def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: PartCovers) -> Words:
     """Where a label is present; a change of one rule leaves the labels alone that it does not weigh."""
     cut = model.decision.cuts[label]
     weighed = tuple((r.body, entry.weight) for r in model.rules for entry in r.head if entry.label == label)
@@ -222,7 +222,7 @@ def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Cove
     return part.decided[key]
 
 
-def count_labels(labels: Bytes, part: Covers) -> PredictionCounts:
+def count_labels(labels: Bytes, part: PartCovers) -> PredictionCounts:
     """Return the account of a model of which only the labels are known."""
     unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
     return PredictionCounts(part, packed_bits(labels.T == 1), unset, [], none, none, none, none)

@@ -34,11 +34,11 @@ def curve(model: RuleList, run: PredictionCounts) -> Curve:
     --------
     >>> from polyrule.data import Table
     >>> from polyrule.model import Literal, NumericCondition, Rule
-    >>> from polyrule.report.counts import Covers, count_predictions
+    >>> from polyrule.report.counts import PartCovers, count_predictions
     >>> table = Table.from_array([[6.0], [2.0]])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),)
     >>> model = RuleList(rules, table.features, ("red",))
-    >>> covers = Covers(table, np.array([[1], [0]], dtype=np.uint8))
+    >>> covers = PartCovers(table, np.array([[1], [0]], dtype=np.uint8))
     >>> curve(model, count_predictions(model, covers)).hamming_accuracy.tolist()
     [0.5, 1.0]
     """

@@ -13,7 +13,7 @@ from polyrule.data.derive.dates import DatePart
 from polyrule.data.derive.registry import derivation_of
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Feature, Table
-from polyrule.report.inputs import Part
+from polyrule.report.inputs import DataPart
 from polyrule.utils.arrays import Floats, Ints
 
 BINS = 24
@@ -99,7 +99,7 @@ PILOT = 200
 TEST_SHARE = 0.6
 
 
-def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dict[str, Any]:
+def summarise(parts: Sequence[DataPart], columns: Sequence[int], budget: int) -> dict[str, Any]:
     """Examples of all parts, sampled evenly where they would take more than `budget` bytes.
 
     Per example part (its index), id, row (position in its part) and truth (present labels); columns: per feature its
@@ -118,14 +118,14 @@ def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dic
         room = max(len(parts), int(count * budget / size * 0.97))
 
 
-def _sized(parts: Sequence[Part], columns: Sequence[int], room: int) -> tuple[dict[str, Any], int]:
+def _sized(parts: Sequence[DataPart], columns: Sequence[int], room: int) -> tuple[dict[str, Any], int]:
     """Return an entry with at most `room` examples, and the bytes it takes."""
     rows = [_spread(len(part), number) for part, number in zip(parts, _shares(parts, room), strict=True)]
     entry = chosen_examples(parts, rows, columns)
     return entry, len(json.dumps(entry, separators=(",", ":")))
 
 
-def _shares(parts: Sequence[Part], room: int) -> list[int]:
+def _shares(parts: Sequence[DataPart], room: int) -> list[int]:
     """How many examples each part may show; what one part does not need goes to the other."""
     if len(parts) < 2:
         return [min(len(part), room) for part in parts]
@@ -139,7 +139,7 @@ def _spread(total: int, number: int) -> Ints:
     return np.unique(np.linspace(0, total - 1, number).round().astype(np.int64)) if number else np.zeros(0, np.int64)
 
 
-def chosen_examples(parts: Sequence[Part], rows: Sequence[Ints], columns: Sequence[int]) -> dict[str, Any]:
+def chosen_examples(parts: Sequence[DataPart], rows: Sequence[Ints], columns: Sequence[int]) -> dict[str, Any]:
     """The examples at these positions of each part, with the values of these features."""
     entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": [], "unknown": []}
     for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):

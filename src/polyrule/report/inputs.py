@@ -20,12 +20,12 @@ from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model.columns import names_in_rules
 from polyrule.model.files import load
 from polyrule.model.rule_model import labelled
-from polyrule.report.counts import Covers
+from polyrule.report.counts import PartCovers
 from polyrule.utils.arrays import Bytes
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class DataPart:
     """Examples the models are shown on."""
 
     key: str  # one of "train", "test"
@@ -53,9 +53,9 @@ class Part:
         return dense_labels(self.data.Y)
 
     @cached_property
-    def covers(self) -> Covers:
+    def covers(self) -> PartCovers:
         """The examples as bits, and which satisfy what."""
-        return Covers(self.table, self.truth)
+        return PartCovers(self.table, self.truth)
 
     @property
     def weighted(self) -> bool:
@@ -81,7 +81,7 @@ class Inputs:
 
     names: tuple[str, ...]
     models: tuple[Any, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[DataPart, ...]
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -115,7 +115,7 @@ def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
     return Inputs(tuple(name for name, _ in named), tuple(model for _, model in named), tuple(parts))
 
 
-def _parts(named: Sequence[tuple[str, Any]], data: Any, test: Any) -> list[Part]:
+def _parts(named: Sequence[tuple[str, Any]], data: Any, test: Any) -> list[DataPart]:
     first, parts = named[0][1], []
     if data is not None:
         parts.append(_part("train", "Training data" if test is not None else "Data", data, first))
@@ -126,7 +126,7 @@ def _parts(named: Sequence[tuple[str, Any]], data: Any, test: Any) -> list[Part]
     return parts
 
 
-def learned_from_others(model: Any, part: Part) -> bool:
+def learned_from_others(model: Any, part: DataPart) -> bool:
     """Whether a model remembers its training data and these are other examples."""
     recorded = model.info.get("data_fingerprint")
     if not recorded:
@@ -188,7 +188,7 @@ def distinct(names: Iterable[str]) -> list[str]:
     return taken
 
 
-def _part(key: str, title: str, data: Any, model: Any) -> Part:
+def _part(key: str, title: str, data: Any, model: Any) -> DataPart:
     what = "data" if key == "train" else "test"
     if not model.label_names:
         raise ModelError("the model knows no label, so there is nothing to show on data")
@@ -203,4 +203,4 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
         truth = arrange_labels(truth, data.label_names, model.label_names).check(data.name, "which is left out").Y
     X = to_table(data.X, model.features)
     part = replace(data, X=X, Y=dense_labels(truth), label_names=model.label_names)
-    return Part(key, title, part, raw=None if X is data.X else data.X)
+    return DataPart(key, title, part, raw=None if X is data.X else data.X)

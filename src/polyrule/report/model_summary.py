@@ -20,7 +20,7 @@ from polyrule.report import label_graph
 from polyrule.report.counts import PredictionCounts
 from polyrule.report.curves import curve
 from polyrule.report.examples import plain
-from polyrule.report.inputs import Part
+from polyrule.report.inputs import DataPart
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5
@@ -111,7 +111,7 @@ def curve_entry(model: RuleList | RuleEnsemble, result: PredictionCounts) -> dic
     return {"curve": {names.get(name, name): np.round(values, 5).tolist() for name, values in points}}
 
 
-def warnings(model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts], parts: Sequence[Part]) -> list[str]:
+def warnings(model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts], parts: Sequence[DataPart]) -> list[str]:
     """Say what a reader of the model should know before trusting it."""
     is_list = isinstance(model, RuleList)
     found = [f"The list is {text}." for text in [model.shortfall()] if text]

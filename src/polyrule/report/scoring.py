@@ -11,7 +11,7 @@ from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
 from polyrule.report.counts import PredictionCounts, counts
-from polyrule.report.inputs import Part
+from polyrule.report.inputs import DataPart
 from polyrule.utils.arrays import Bytes
 
 #: pairs of confused labels kept per model and part
@@ -25,7 +25,7 @@ MOST_COUNTED = 4_000_000_000
 SIMPLE = Mapping[str, Scores]
 
 
-def simple_scores(part: Part, learned_from: Part) -> dict[str, Scores]:
+def simple_scores(part: DataPart, learned_from: DataPart) -> dict[str, Scores]:
     """Scores of the simple models that a reader would try first, fitted on the training data.
 
     Where only new examples are at hand, they are fitted on four fifths of them at a time and predict the rest, so that
@@ -38,7 +38,7 @@ def simple_scores(part: Part, learned_from: Part) -> dict[str, Scores]:
     return {name: score(part.answers, labels) for name, labels in found.items()}
 
 
-def _cross_fitted(part: Part) -> dict[str, Bytes]:
+def _cross_fitted(part: DataPart) -> dict[str, Bytes]:
     fold = np.arange(len(part)) % FOLDS
     found: dict[str, Bytes] = {}
     for number in range(FOLDS):
@@ -51,7 +51,7 @@ def _cross_fitted(part: Part) -> dict[str, Bytes]:
 
 
 def resample(
-    part: Part, predictions: Sequence[Bytes], most_counted: int = MOST_COUNTED, least: int = 60
+    part: DataPart, predictions: Sequence[Bytes], most_counted: int = MOST_COUNTED, least: int = 60
 ) -> ResampledScores:
     """Score all models on the same resamples of the examples: 400 of them, on large data at the `least` so many."""
     times = most_counted // max(1, part.truth.size * len(predictions))
@@ -72,7 +72,7 @@ def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledS
     return found
 
 
-def summarise(part: Part, run: PredictionCounts, simple: SIMPLE) -> dict[str, Any]:
+def summarise(part: DataPart, run: PredictionCounts, simple: SIMPLE) -> dict[str, Any]:
     """All measures, those of simple models, and what is known about each label."""
     comparison = BaselineComparison(model=score(part.answers, run.labels), baseline=simple["majority"])
     return {
@@ -83,7 +83,7 @@ def summarise(part: Part, run: PredictionCounts, simple: SIMPLE) -> dict[str, An
     }
 
 
-def about_labels(part: Part, run: PredictionCounts, confused: bool = True) -> dict[str, Any]:
+def about_labels(part: DataPart, run: PredictionCounts, confused: bool = True) -> dict[str, Any]:
     """Per label its counts and ratios and where no rule set it, and, if `confused`, which labels stand in for which."""
     return {
         "per_label": {name: np.round(values, 6).tolist() for name, values in run.per_label.items()},

@@ -19,7 +19,7 @@ from polyrule.evaluation.scores import MEASURES
 from polyrule.model.columns import used_features
 from polyrule.report import comparison, examples, model_summary, scoring
 from polyrule.report.counts import count_predictions, counts
-from polyrule.report.inputs import Inputs, Part, learned_from_others
+from polyrule.report.inputs import DataPart, Inputs, learned_from_others
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.utils.names import visible
 from polyrule.utils.version import __version__
@@ -67,7 +67,7 @@ def _figures(item: Importance) -> list[float]:
     return [round(value, 5) for value in (item.drop, item.low, item.high)]
 
 
-def _groups(model: Any, part: Part | None, column: str) -> dict[str, Any]:
+def _groups(model: Any, part: DataPart | None, column: str) -> dict[str, Any]:
     if part is None:
         raise OptionError("by_group needs data: the examples to be grouped")
     values = column_values(part.raw if part.raw is not None else part.table, column)
@@ -168,7 +168,7 @@ def _title(inputs: Inputs) -> str:
     )
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: DataPart) -> dict[str, Any]:
     present, known = counts(part.covers.present), int(counts(part.covers.present | part.covers.absent).sum())
     missing = np.isnan(part.table.values.data if part.table.is_sparse else part.table.values)
     return part.entry() | {
@@ -203,7 +203,7 @@ def _model(
     return entry
 
 
-def _roundable(model: Any, parts: Sequence[Part]) -> Any:
+def _roundable(model: Any, parts: Sequence[DataPart]) -> Any:
     """Return the model with thresholds that, rounded, still divide all examples of the report as they do."""
     for part in parts:
         known = any(getattr(c, "between", None) is not None for rule in model.rules for c in flatten(rule.body))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.binning.bins import MAX_BINS, Bins, code_type, nominal_bins, word_count
-from polyrule.data.documents import Node, checksum, feature_record, is_sealed, parse, read_feature, sealed
+from polyrule.data.documents import JsonNode, checksum, feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.utils.budget import current_limits
@@ -139,7 +139,7 @@ def decode(text: str, source: str) -> Header:
     document = parse(text, source, "header of a packed store")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"{source}: this is not the header of a packed store")
-    root = Node(document, source)
+    root = JsonNode(document, source)
     version = root.member("version")
     if version.value != VERSION or isinstance(version.value, bool):
         version.fail(f"of the format must be {VERSION}; pack the data again, or use the polyrule that packed it")
@@ -169,7 +169,7 @@ def decode(text: str, source: str) -> Header:
     return header
 
 
-def read_feature_and_bins(node: Node) -> tuple[Feature, Bins]:
+def read_feature_and_bins(node: JsonNode) -> tuple[Feature, Bins]:
     """Return a feature and its bins: one for every category, or intervals that ascend."""
     feature = read_feature(node, ("lows", "highs"))
     lows, highs = node.member("lows"), node.member("highs")
@@ -192,7 +192,7 @@ def read_feature_and_bins(node: Node) -> tuple[Feature, Bins]:
     return feature, bins
 
 
-def read_block(node: Node, header: Header) -> BlockRecord:
+def read_block(node: JsonNode, header: Header) -> BlockRecord:
     """Return the record of one block; its files must have the sizes that follow from the header."""
     members = node.fields(("rows", "weight", "files"))
     rows = members["rows"].whole(1, MOST_ROWS)
@@ -206,7 +206,7 @@ def read_block(node: Node, header: Header) -> BlockRecord:
     return BlockRecord(rows, weight, files)
 
 
-def _read_file(node: Node, part: str, rows: int, header: Header) -> FileRecord:
+def _read_file(node: JsonNode, part: str, rows: int, header: Header) -> FileRecord:
     members = node.fields(("bytes", "crc32"))
     dtype, shape = header.layout(part, rows)
     size, due = members["bytes"].whole(0, 2**63), np.dtype(dtype).itemsize * math.prod(shape)

@@ -18,7 +18,7 @@ from polyrule.utils.arrays import Array, Floats, Ints, Words
 BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with
 
 
-class Columns(Protocol):
+class ValueColumns(Protocol):
     """Original values by column: a matrix, or an object that reads them on access."""
 
     @property
@@ -36,7 +36,7 @@ class Block:
     codes: Array
     truth: Words
     weights: Ints | None = None
-    values: Columns | None = None
+    values: ValueColumns | None = None
 
     def __len__(self) -> int:
         return len(self.truth)

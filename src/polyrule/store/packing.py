@@ -17,7 +17,7 @@ import numpy as np
 from polyrule.binning.bins import Bins, check_max_bins, code_type, min_values, nominal_bins
 from polyrule.binning.quantiles import QuantileFinder
 from polyrule.data.dataset import Dataset
-from polyrule.data.documents import Node, feature_record, parse, read_feature
+from polyrule.data.documents import JsonNode, feature_record, parse, read_feature
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
 from polyrule.store.chunks import Chunks, Described, agreed, are_whole, numbers, of_positive_weight, open_chunks
@@ -150,7 +150,7 @@ class _Packer:
         """Return the plan of an interrupted packing of the same source; one that is spoilt is as good as none."""
         place = self.folder / PLAN
         try:
-            root = Node(parse(place.read_text(encoding="utf-8"), str(place), "plan"), str(place))
+            root = JsonNode(parse(place.read_text(encoding="utf-8"), str(place), "plan"), str(place))
             members = root.fields(("key", "features", "labels", "cuts"))
             if self.identity is None or members["key"].value != self.key:
                 return None
@@ -232,7 +232,7 @@ class _Packer:
         """Return what an interrupted packing wrote down about a block, if all of it is there."""
         place = block_file(self.folder, index, "json")
         try:
-            root = Node(parse(place.read_text(encoding="utf-8"), str(place), "block"), str(place))
+            root = JsonNode(parse(place.read_text(encoding="utf-8"), str(place), "block"), str(place))
             members = root.fields(("block", "lows"))
             record = read_block(members["block"], self.plan)
             lows = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.errors import OptionError
 from polyrule.studio.carrying import carry
 from polyrule.studio.comparing import references
@@ -69,7 +69,7 @@ class Workers:
 
     def _recipe(self, value: Any) -> tuple[Recipe, tuple[str, ...]]:
         """Return the recipe that the page asks for, with the rules that stay, and sentences about those that do not."""
-        session, members = self.session, dict(Node(value, "learn").mapping())
+        session, members = self.session, dict(JsonNode(value, "learn").mapping())
         pinned, edited = (members.pop(name, False) is True for name in ("pinned", "edited"))
         features, setup = session.examples().features, session.intake.setup
         recipe = Recipe.from_json(members, features, setup, self.threads)
@@ -108,7 +108,7 @@ class Workers:
 
     def stop(self, value: Any) -> dict[str, Any]:
         """End the job that runs; what it found so far is kept or thrown away."""
-        keep = Node(value, "stop").fields((), ("keep",))["keep"].maybe(Node.flag) or False
+        keep = JsonNode(value, "stop").fields((), ("keep",))["keep"].maybe(JsonNode.flag) or False
         if self.job is not None:
             self.job.stop(keep)
         return {}

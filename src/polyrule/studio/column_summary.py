@@ -10,7 +10,7 @@ import numpy as np
 
 from polyrule.data import Dataset
 from polyrule.data.describe import Finding
-from polyrule.data.formats.blocks import TIMES, Column
+from polyrule.data.formats.blocks import TIMES, FileColumn
 from polyrule.data.identifiers import find_identifiers
 from polyrule.report.examples import feature_entry
 from polyrule.studio.label_choice import MAX_COLUMNS, label_choices, tag_separator
@@ -80,7 +80,7 @@ def _entry(data: Dataset, j: int, undecided: set[str]) -> dict[str, Any]:
     return {**entry, "looks": looks, "shown": visible(name), "odd": name in undecided}
 
 
-def _odd_entry(column: Column) -> dict[str, Any]:
+def _odd_entry(column: FileColumn) -> dict[str, Any]:
     """A column that no rule can test."""
     return {
         "name": column.name,
@@ -98,7 +98,7 @@ def _number_words(reading: dict[str, Any]) -> list[str]:
     return [] if example == "1234.5" else [f"numbers are read as in {example}; change that below"]
 
 
-def _remark(column: Column) -> str:
+def _remark(column: FileColumn) -> str:
     if column.kind != "mixed":
         return visible(f"column {column.name!r} holds {column.kind} values, which rules cannot test; it is left out")
     advice = "say how dates are written" if "dates" in column.remark else "say what it is"

@@ -18,7 +18,7 @@ from polyrule.evaluation.baseline import simple_predictions
 from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.report.comparison import shared_rules
 from polyrule.report.counts import count_labels
-from polyrule.report.inputs import Part
+from polyrule.report.inputs import DataPart
 from polyrule.report.model_summary import signed_rules
 from polyrule.report.scoring import interval_entries
 from polyrule.studio.jobs import Job
@@ -97,7 +97,9 @@ WORDS = {
 }
 
 
-def references(train: Part, test: Part, job: Job | None = None, threads: int | None = None) -> list[dict[str, Any]]:
+def references(
+    train: DataPart, test: DataPart, job: Job | None = None, threads: int | None = None
+) -> list[dict[str, Any]]:
     """Score simple models and a forest on the held-out part, with 95 % intervals."""
     predictions = simple_predictions(train.table, train.truth, test.table)
     entries = [_entry(name, labels, test) for name, labels in predictions.items()]
@@ -108,7 +110,7 @@ def references(train: Part, test: Part, job: Job | None = None, threads: int | N
     return [*entries, _entry("forest", _forest(train, test, threads), test)]
 
 
-def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
+def _forest(train: DataPart, test: DataPart, threads: int | None) -> Bytes:
     rows = thinned(np.flatnonzero((train.truth != UNKNOWN).all(axis=1)), MOST_FOREST)
     if not len(rows):
         return np.zeros_like(test.truth)
@@ -151,7 +153,7 @@ def best_f1_cutoff(scores: Floats, truth: Bytes) -> float:
     return float(ordered[int(np.argmax(np.where(last, f1, -1.0)))])
 
 
-def _entry(name: str, labels: Bytes, test: Part) -> dict[str, Any]:
+def _entry(name: str, labels: Bytes, test: DataPart) -> dict[str, Any]:
     scores = count_labels(labels, test.covers).scores
     return {
         "name": name,

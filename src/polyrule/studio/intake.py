@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polyrule.data import Dataset
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.errors import DataError, OptionError
 from polyrule.studio.column_summary import describe_columns
 from polyrule.studio.new_rows import NewRows, read_new_rows
@@ -141,7 +141,7 @@ class Intake:
 
     def restore(self, about: dict[str, Any], source: str) -> None:
         """Take up what a project file says, if the files are still the same."""
-        node = Node(about, source, "data").fields(("origin", "test", "setup"))
+        node = JsonNode(about, source, "data").fields(("origin", "test", "setup"))
         read = partial(_origin, beside=Path(source).parent)
         origin, test = read(node["origin"]), node["test"].maybe(read)
         setup = Setup.from_json(node["setup"].value)
@@ -149,10 +149,10 @@ class Intake:
         self.setup = setup
 
 
-def _origin(node: Node, beside: Path) -> Origin:
+def _origin(node: JsonNode, beside: Path) -> Origin:
     """Read where data came from; a file that is not where it was may have come along with the project."""
     members = node.fields(("kind", "name", "path", "digest"), ("sheet",))
-    origin = Origin(**{name: member.maybe(Node.text) or "" for name, member in members.items()})
+    origin = Origin(**{name: member.maybe(JsonNode.text) or "" for name, member in members.items()})
     if origin.kind == "file":
         was = Path(origin.path)
         places = (was, beside / was.name, beside / was.parent.name / was.name)

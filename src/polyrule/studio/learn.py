@@ -9,7 +9,7 @@ from typing import Any
 
 from polyrule.conditions import is_valid, without_labels
 from polyrule.data import Dataset
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
@@ -58,7 +58,7 @@ class Recipe:
         setup : Setup
         threads : int or None
         """
-        node = Node(value, "learn")
+        node = JsonNode(value, "learn")
         numbers = ("max_rules", "max_conditions", "simplicity", "balance", "points", "min_precision")
         members = node.fields(("kind",), (*numbers, "forbid", "monotone"))
         kind = members["kind"].choice("list", "scorecard")
@@ -145,13 +145,13 @@ class Recipe:
         return f"learned a {what} of {len(model)} rules{f' ({listed})' if listed else ''}{staying}"
 
 
-def _limits(members: Mapping[str, Node], features: Sequence[Feature], setup: Setup) -> dict[str, Any]:
+def _limits(members: Mapping[str, JsonNode], features: Sequence[Feature], setup: Setup) -> dict[str, Any]:
     """Return the constraints of the estimator: columns that are left out, directions, identifiers that are kept."""
     columns = {name for feature in features for name in (feature.name, *feature.sources)}
-    ways = members["monotone"].maybe(Node.mapping)
+    ways = members["monotone"].maybe(JsonNode.mapping)
     directions = setup.monotone if ways is None else {str(name): str(way) for name, way in ways.items()}
     directions = {name: way for name, way in directions.items() if name in columns and way in ("up", "down")}
-    forbid = [one.text() for one in members["forbid"].maybe(Node.items) or ()]
+    forbid = [one.text() for one in members["forbid"].maybe(JsonNode.items) or ()]
     if unknown := [name for name in forbid if name not in columns]:
         raise OptionError(f"there is no column {unknown[0]!r}")
     limits: dict[str, Any] = {}

@@ -18,7 +18,7 @@ from polyrule.model.columns import used_features
 from polyrule.model.printing import Formatter
 from polyrule.model.rule_list import RuleList
 from polyrule.report.counts import PredictionCounts, count_predictions
-from polyrule.report.inputs import Part
+from polyrule.report.inputs import DataPart
 from polyrule.report.scoring import interval_entries
 from polyrule.studio.setup import Origin, Setup, aligned, load, numbered, shown_as
 from polyrule.studio.workbench import resampled
@@ -37,7 +37,7 @@ class NewRows:
     """A table to predict, with the features and labels of the current model."""
 
     file: str
-    part: Part
+    part: DataPart
     labelled: bool  # if the table has the labels, so that predictions can be scored
     notes: tuple[str, ...]
 
@@ -70,7 +70,7 @@ def read_new_rows(origin: Origin, setup: Setup, train: Dataset) -> NewRows:
     else:
         unknown = np.full((len(data), len(train.label_names)), UNKNOWN, dtype=np.uint8)
         data = replace(data, Y=unknown, label_names=train.label_names)
-    return NewRows(visible(origin.name), Part("new", "New data", data, unseen=True), labelled, _notes(data, train))
+    return NewRows(visible(origin.name), DataPart("new", "New data", data, unseen=True), labelled, _notes(data, train))
 
 
 def _there(value: Any, names: set[str]) -> Any:

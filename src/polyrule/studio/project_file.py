@@ -14,7 +14,7 @@ from typing import Any
 
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.columns import without_unused_items
-from polyrule.model.files import Node, check_depth, dumps, loads
+from polyrule.model.files import ModelNode, check_depth, dumps, loads
 from polyrule.studio.project import Project, Version
 from polyrule.utils.atomic import atomic_write, hold
 from polyrule.utils.budget import current_limits
@@ -81,7 +81,7 @@ def read_project(path: Path) -> tuple[Project, dict[str, Any] | None]:
         document = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{path}: no project file of polyrule studio ({error})") from error
-    root = Node(document, str(path))
+    root = ModelNode(document, str(path))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         root.fail("is no project file of polyrule studio")
     if document.get("version") != VERSION:
@@ -93,17 +93,19 @@ def read_project(path: Path) -> tuple[Project, dict[str, Any] | None]:
     for node in members["versions"]:
         versions.append(_version(node, len(versions), *pools))
     at = members["at"].whole(-1, len(versions) - 1)
-    data = members["data"].maybe(Node.mapping)
-    last_words = [_last_word(one, len(versions)) for one in members["last_words"].maybe(Node.items) or ()]
+    data = members["data"].maybe(ModelNode.mapping)
+    last_words = [_last_word(one, len(versions)) for one in members["last_words"].maybe(ModelNode.items) or ()]
     return Project(tuple(versions), at if versions else -1, tuple(last_words)), data
 
 
-def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> Version:
+def _version(node: ModelNode, number: int, shells: list[ModelNode], pool: list[ModelNode]) -> Version:
     members = node.fields(("model", "rules", "step", "what", "why", "by", "when", "parent", "notes"), ("scores",))
     shell = shells[members["model"].whole(0, len(shells) - 1)]
     rules = [pool[item.whole(0, len(pool) - 1)].value for item in members["rules"]]
     model = loads(json.dumps({**shell.mapping(), "rules": rules}), source=node.source, check=False)
-    notes = {text: dict(Node(note, node.source, text).mapping()) for text, note in members["notes"].mapping().items()}
+    notes = {
+        text: dict(ModelNode(note, node.source, text).mapping()) for text, note in members["notes"].mapping().items()
+    }
     return Version(
         model,
         members["step"].mapping(),
@@ -117,7 +119,7 @@ def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> V
     )
 
 
-def _last_word(node: Node, versions: int) -> dict[str, Any]:
+def _last_word(node: ModelNode, versions: int) -> dict[str, Any]:
     entry_of_file: dict[str, Any] = node.mapping()
     for entry in node.member("versions"):
         entry.member("version").whole(0, versions - 1)
@@ -125,7 +127,7 @@ def _last_word(node: Node, versions: int) -> dict[str, Any]:
     return entry_of_file
 
 
-def _scores(node: Node) -> tuple[float, float]:
+def _scores(node: ModelNode) -> tuple[float, float]:
     values = [float(one.number()) for one in node]
     if len(values) != 2:
         node.fail("must hold two scores")

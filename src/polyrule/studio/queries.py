@@ -18,7 +18,7 @@ from polyrule.conditions import (
 from polyrule.conditions.page import read_condition
 from polyrule.conditions.simplify import simplify_body
 from polyrule.conditions.text import format_category, format_name
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.data.table import packed_bits, unpacked_bits
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.columns import used_features
@@ -72,14 +72,14 @@ class Questions:
     def trial(self, value: Any) -> dict[str, Any]:
         """Return the effect of a step, without taking it; an incomplete draft is no failure."""
         try:
-            step = read_step(Node(value, "trial").fields(("step",))["step"].value)
+            step = read_step(JsonNode(value, "trial").fields(("step",))["step"].value)
             return self._typed(step) if step["do"] in ("insert", "replace") else self._tried(step)
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
 
     def shape(self, value: Any) -> dict[str, Any]:
         """Return a rule put together on the page as a step with its text, and what the step would do."""
-        members = Node(value, "shape").fields(("body", "rule"), ("weights",))
+        members = JsonNode(value, "shape").fields(("body", "rule"), ("weights",))
         model = self._project.model
         index = members["rule"].whole(0, len(model.rules) - 1)
         try:
@@ -114,20 +114,20 @@ class Questions:
 
     def conditions(self, value: Any) -> dict[str, Any]:
         """Return conditions of a rule that could be dropped, and others that could be added."""
-        rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
+        rule = JsonNode(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
         return rule_changes.conditions(self._bench(), self._project.model, rule)
 
     def feature(self, value: Any) -> dict[str, Any]:
         """Return a column by its name, for the form of a condition."""
-        return {"feature": self._bench().feature(Node(value, "feature").fields(("name",))["name"].text())}
+        return {"feature": self._bench().feature(JsonNode(value, "feature").fields(("name",))["name"].text())}
 
     def label_text(self, value: Any) -> dict[str, Any]:
         """Return the name of a label as rules write it."""
-        return {"text": format_name(Node(value, "label").fields(("name",))["name"].text())}
+        return {"text": format_name(JsonNode(value, "label").fields(("name",))["name"].text())}
 
     def complete(self, value: Any) -> dict[str, Any]:
         """Return completions of the text of a rule."""
-        text = Node(value, "complete").fields(("text",))["text"].text()
+        text = JsonNode(value, "complete").fields(("text",))["text"].text()
         return {"offers": complete(self._project.model, text[:5000])}
 
     def rows(self, value: Any) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Questions:
 
     def find(self, value: Any) -> dict[str, Any]:
         """Return a few examples by name or number, or those for which conditions hold."""
-        text = Node(value, "find").fields(("text",))["text"].text().strip()[:500]
+        text = JsonNode(value, "find").fields(("text",))["text"].text().strip()[:500]
         bench, model = self._bench(), self._project.model
         by_part = bench.named_like(text)
         words = ""
@@ -182,9 +182,9 @@ class Questions:
         suggestions = ask.suggest(self._bench(), self._project.model, words, label, value_wanted, directions)
         return {"suggestions": suggestions}
 
-    def _selection(self, value: Any, more: tuple[str, ...] = ()) -> tuple[dict[str, Node], int, Words]:
+    def _selection(self, value: Any, more: tuple[str, ...] = ()) -> tuple[dict[str, JsonNode], int, Words]:
         """Read which examples are meant: a filter, or the rows themselves."""
-        members = Node(value, "rows").fields(("part",), ("filter", "label", "rule", "rows", *more))
+        members = JsonNode(value, "rows").fields(("part",), ("filter", "label", "rule", "rows", *more))
         bench = self._bench()
         at = members["part"].whole(0, len(bench.parts) - 1)
         if members["rows"].value is not None:
@@ -192,12 +192,12 @@ class Questions:
             mask[[item.whole(0, len(mask) - 1) for item in members["rows"]]] = True
             return members, at, packed_bits(mask)
         label, rule = (members[name].maybe(lambda n: n.whole(0, 10**6)) for name in ("label", "rule"))
-        kind = members["filter"].maybe(Node.text) or "all"
+        kind = members["filter"].maybe(JsonNode.text) or "all"
         return members, at, bench.select(self._project.model, at, kind, label, rule)
 
     def new_rows(self, value: Any) -> dict[str, Any]:
         """Return predictions for the table of new examples, some rows at a time."""
-        start = Node(value, "new").fields((), ("start",))["start"].maybe(lambda n: n.whole(0, 10**9)) or 0
+        start = JsonNode(value, "new").fields((), ("start",))["start"].maybe(lambda n: n.whole(0, 10**9)) or 0
         new, model = self.session.new_rows, self._project.model
         if new is None:
             raise OptionError("there is no table to predict yet; drop one")
@@ -205,7 +205,7 @@ class Questions:
 
     def compare(self, value: Any) -> dict[str, Any]:
         """Return two versions side by side."""
-        members = Node(value, "compare").fields(("first", "second"))
+        members = JsonNode(value, "compare").fields(("first", "second"))
         versions = self._project.versions
         first, second = (versions[members[name].whole(0, len(versions) - 1)].model for name in ("first", "second"))
         return compare(self._bench(), first, second)
@@ -267,12 +267,12 @@ def _category_names(model: Any, before: str) -> list[tuple[str, str, str]]:
 _MOST = 10**9
 
 
-def read_body(node: Node) -> tuple[Condition, ...]:
+def read_body(node: JsonNode) -> tuple[Condition, ...]:
     """Return the conditions that the page describes; names are checked by the model that they are put into."""
     return simplify_body(tuple(map(read_condition, node)))
 
 
-def read_weights(node: Node) -> tuple[Entry, ...]:
+def read_weights(node: JsonNode) -> tuple[Entry, ...]:
     """Return the labels of a weighted rule with the points that the page gives them; those with 0 are left out."""
     pairs = [_items(one, 2) for one in node]
     entries = (Entry(label.whole(0, _MOST), float(weight.number())) for label, weight in pairs)
@@ -282,7 +282,7 @@ def read_weights(node: Node) -> tuple[Entry, ...]:
     return nonzero
 
 
-def _items(node: Node, size: int) -> list[Node]:
+def _items(node: JsonNode, size: int) -> list[JsonNode]:
     items: list[Any] = node.items()
     if len(items) != size:
         node.fail(f"must hold {size} values")

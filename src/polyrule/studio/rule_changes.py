@@ -20,7 +20,7 @@ from polyrule.conditions import (
 )
 from polyrule.conditions.simplify import simplify_body, simplify_group
 from polyrule.data.table import unpacked_bits
-from polyrule.report.counts import Covers
+from polyrule.report.counts import PartCovers
 from polyrule.report.model_summary import signed_rule
 from polyrule.studio.ask import MOST_SEARCHED, MOST_SUGGESTED, helps, merit
 from polyrule.studio.sentences import condition_words
@@ -112,7 +112,7 @@ def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Conditi
     return offers
 
 
-def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
+def _sides(part: PartCovers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
     """Each label of a head, the examples on which it is as the rule says, and those on which it is not."""
     for literal in signed_rule(rule).head:
         agree, differ = part.present[literal.label], part.absent[literal.label]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from polyrule.data import Dataset
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.errors import OptionError
 from polyrule.model.columns import without_unused_items
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -75,7 +75,7 @@ class Session:
 
     def choose_sheet(self, value: Any) -> dict[str, Any]:
         """Look at another sheet of the workbook; it replaces data that was there before."""
-        sheet, intake = Node(value, "sheet").fields(("sheet",))["sheet"].text(), self.intake
+        sheet, intake = JsonNode(value, "sheet").fields(("sheet",))["sheet"].text(), self.intake
         if intake.origin is None or intake.looked is None or sheet not in intake.looked.sheets:
             raise OptionError("there is no such sheet")
         test = intake.second
@@ -221,10 +221,10 @@ class Session:
 
     def change(self, value: Any) -> dict[str, Any]:
         """Do one step to the model, if it is still the version that the page shows (`at`)."""
-        members = Node(value, "change").fields(("step",), ("why", "at"))
+        members = JsonNode(value, "change").fields(("step",), ("why", "at"))
         if members["at"].maybe(lambda n: n.whole(0, 10**9)) not in (None, self.project.at):
             return self.view() | {"problem": ELSEWHERE}
-        why = members["why"].maybe(Node.text) or ""
+        why = members["why"].maybe(JsonNode.text) or ""
         return self._became(self.project.changed(members["step"].value, why[:2000], self.by))
 
     def undo(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Session:
 
     def go_to(self, value: Any) -> dict[str, Any]:
         """Go to another version."""
-        number = Node(value, "go").fields(("version",))["version"].whole(0, 10**9)
+        number = JsonNode(value, "go").fields(("version",))["version"].whole(0, 10**9)
         return self._became(self.project.gone_to(number))
 
     def _became(self, project: Project) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from polyrule.data import Dataset, read, to_table
 from polyrule.data.dates import DATE_FORMS
-from polyrule.data.documents import Node
-from polyrule.data.formats.blocks import TIMES, Column
+from polyrule.data.documents import JsonNode
+from polyrule.data.formats.blocks import TIMES, FileColumn
 from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.labels import arrange_labels, dense_labels
 from polyrule.data.reading import file_columns, sheet_names
@@ -64,15 +64,15 @@ class Setup:
     @classmethod
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
-        members = Node(value, "setup").fields((), (*READING, "monotone", "share", "seed", "keep"))
+        members = JsonNode(value, "setup").fields((), (*READING, "monotone", "share", "seed", "keep"))
         reading = {
             name: value_of_option for name, read in READING.items() if (value_of_option := members[name].maybe(read))
         }
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
-        directions = members["monotone"].maybe(Node.mapping) or {}
+        directions = members["monotone"].maybe(JsonNode.mapping) or {}
         monotone = {key: members["monotone"].member(key).choice("up", "down") for key in directions}
-        share = members["share"].maybe(Node.number)
+        share = members["share"].maybe(JsonNode.number)
         if share is not None and not 0.05 <= share <= 0.9:
             raise OptionError("the held-out part must be between 5 % and 90 % of the examples")
         seed = members["seed"].maybe(lambda n: n.whole(0, 2**31 - 1)) or 0
@@ -89,14 +89,14 @@ class Setup:
         return {*self.keep, *self.monotone}
 
 
-def _texts(node: Node) -> list[str]:
+def _texts(node: JsonNode) -> list[str]:
     return [item.text() for item in node]
 
 
 #: how the page says each option of `polyrule.data.read`; what is empty is left to its default
-READING: dict[str, Callable[[Node], Any]] = {
+READING: dict[str, Callable[[JsonNode], Any]] = {
     **dict.fromkeys(("labels", "drop", "nominal", "numeric", "date", "words", "lists"), _texts),
-    **dict.fromkeys(("tags", "tag_separator", "identifier", "weights"), Node.text),
+    **dict.fromkeys(("tags", "tag_separator", "identifier", "weights"), JsonNode.text),
     "ordinal": lambda node: {name: _texts(node.member(name)) for name in node.mapping()},
     "decimal": lambda node: node.choice(".", ",").strip("."),
     "thousands": lambda node: node.choice(*",. '"),
@@ -128,7 +128,7 @@ class Look:
     data: Dataset
     named: tuple[str, ...]  # labels that the file itself names
     setup: Setup  # what has to be said so that the file can be read at all
-    odd: tuple[Column, ...] = ()  # columns about which something has to be said
+    odd: tuple[FileColumn, ...] = ()  # columns about which something has to be said
     timed: tuple[str, ...] = ()  # columns of dates with times of day
     styles: frozenset[str] = frozenset()  # how columns of numbers are written, as the reader advises it
     sheets: tuple[str, ...] = ()  # the sheets among which a workbook lets one choose

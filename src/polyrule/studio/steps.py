@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from polyrule.conditions import group_of
-from polyrule.data.documents import Node
+from polyrule.data.documents import JsonNode
 from polyrule.errors import OptionError
 from polyrule.model.printing import rule_text
 from polyrule.model.rule import Rule, WeightedRule
@@ -37,7 +37,7 @@ _MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def read_step(value: Any) -> Step:
     """Return a step that changes a model after checking it, or raise; learning and opening are not asked for here."""
-    node = Node(value, "step")
+    node = JsonNode(value, "step")
     do = node.mapping().get("do")
     if do not in _MEMBERS:
         node.fail(f"does not say what to do: one of {', '.join(_MEMBERS)}")
@@ -47,24 +47,24 @@ def read_step(value: Any) -> Step:
     return {"do": do} | {name: _READ[name](members[name]) for name in present}
 
 
-def _text(node: Node) -> str:
+def _text(node: JsonNode) -> str:
     text = node.text()
     if len(text) > LONGEST_TEXT:
         node.fail(f"has {len(text)} characters, more than the {LONGEST_TEXT} that are allowed")
     return text
 
 
-def _whole(node: Node) -> int:
+def _whole(node: JsonNode) -> int:
     return node.whole(0, _MOST)
 
 
 #: how each member of a step is read
-_READ: dict[str, Callable[[Node], Any]] = {
+_READ: dict[str, Callable[[JsonNode], Any]] = {
     **dict.fromkeys(("rule", "to", "at", "label"), _whole),
     **dict.fromkeys(("text", "name", "comment"), _text),
     "rules": lambda node: sorted(set(map(_whole, node))),
     "weight": lambda node: float(node.number()),
-    "pinned": Node.flag,
+    "pinned": JsonNode.flag,
 }
 
 

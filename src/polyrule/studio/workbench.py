@@ -24,7 +24,7 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report import model_summary, scoring
 from polyrule.report.counts import PredictionCounts, count, count_predictions, first
 from polyrule.report.examples import chosen_examples, feature_entry
-from polyrule.report.inputs import Part
+from polyrule.report.inputs import DataPart
 from polyrule.report.scoring import interval_entries
 from polyrule.report.summary import MOST_UNTESTED
 from polyrule.studio.steps import rule_at, rule_text_at
@@ -54,7 +54,7 @@ class Workbench:
     def __init__(self, train: Dataset, test: Dataset, raw: tuple[Dataset, Dataset] | None = None) -> None:
         self.train, self.test = train, test
         self.raw = (train, test) if raw is None else raw
-        self.parts = Part("train", "Training data", train), Part("test", "Held-out data", test, unseen=True)
+        self.parts = DataPart("train", "Training data", train), DataPart("test", "Held-out data", test, unseen=True)
         self._tallies: dict[int, tuple[Any, list[PredictionCounts]]] = {}
         self._histograms: dict[int, dict[str, Any]] = {}
 
@@ -272,6 +272,6 @@ def _rounded(scores: dict[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in scores.items()}
 
 
-def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
+def resampled(part: DataPart, predictions: Sequence[Bytes]) -> ResampledScores:
     """Score models on resamples of a part; of large parts few are enough, and a person waits."""
     return scoring.resample(part, predictions, MOST_COUNTED, least=40)

@@ -22,7 +22,7 @@ from polyrule.data.derive.quantities import Quantity
 from polyrule.data.derive.registry import DERIVATIONS, derivation_of
 from polyrule.data.derive.spans import DaysBetween, YearsBetween
 from polyrule.data.derive.words import Cell, Word
-from polyrule.data.documents import Node, feature_record, read_feature
+from polyrule.data.documents import JsonNode, feature_record, read_feature
 from polyrule.errors import DataError, ModelError
 
 # One example per derivation, with cells of its source as people write them; a new class needs a row.
@@ -77,8 +77,8 @@ def test_there_is_an_example_of_every_derivation():
 def test_a_stored_feature_is_read_again(derivation, cells, source):
     feature = derivation.feature()
     record = json.loads(json.dumps(feature_record(feature)))
-    assert read_feature(Node(record, "model.json")) == feature
-    assert read_feature(Node(record, "model.json")).derived == derivation == derivation_of(feature)
+    assert read_feature(JsonNode(record, "model.json")) == feature
+    assert read_feature(JsonNode(record, "model.json")).derived == derivation == derivation_of(feature)
     assert feature.column == derivation.column == derivation.sources[0]
 
 
@@ -189,7 +189,7 @@ PAIRS += [
 def test_days_between_two_dates(language, kind):
     span = kind("from", "to")
     record = json.loads(json.dumps(feature_record(span.feature())))
-    assert read_feature(Node(record, "model.json")) == span.feature()
+    assert read_feature(JsonNode(record, "model.json")) == span.feature()
     days = [[np.nan if t is None else day_of(t) for t in pair] for pair in PAIRS]
     expected = [None if np.isnan(d) else d for d in span.values(*np.array(days).T)]
     assert np.multiply(expected[:3], 365.25 if kind is YearsBetween else 1).round(9).tolist() == [0, 61, 2]

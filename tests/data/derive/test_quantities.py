@@ -7,7 +7,7 @@ import time
 import pytest
 
 from polyrule.data.derive.quantities import Quantity, quantities, split_quantity
-from polyrule.data.documents import Node, feature_record, read_feature
+from polyrule.data.documents import JsonNode, feature_record, read_feature
 from polyrule.errors import DataError
 
 
@@ -50,4 +50,4 @@ def test_a_broken_record_is_refused():
     record = feature_record(Quantity("size", ("kg",), "kg").feature())
     record["quantity"]["unit"] = "lb"
     with pytest.raises(DataError, match="must name a unit with which the name 'size \\(kg\\)' ends"):
-        read_feature(Node(record, "model.json"))
+        read_feature(JsonNode(record, "model.json"))

@@ -110,7 +110,6 @@ def test_another_way_to_write_a_declared_number_is_understood():
         ("@attribute d date 'yyyy'\n@attribute L {0,1}", "2000,0", "expected a date such as 2021-03-05, found '2000'"),
         ("@attribute s string\n@attribute L {0,1}", "abc,0", "column 's' holds free text"),
         ("@attribute r relational\n@attribute L {0,1}", "", "column 'r' holds relational values"),
-        ("@attribute a numeric\n@attribute a numeric\n@attribute L {0,1}", "", "column name 'a' appears twice"),
         ("@attribute a {x,x}\n@attribute L {0,1}", "", "line 2: attribute 'a' declares the value 'x' twice"),
         ("@attribute a {x,\n@attribute L {0,1}", "", "line 2: the values of attribute 'a' do not end"),
         ("@attribute a fancy\n@attribute L {0,1}", "", "line 2: attribute 'a' has no known type"),

@@ -63,3 +63,10 @@ def test_rows_of_another_width_say_what_to_do():
         look(b"a,b\n1,2\nSource\n")
     with pytest.raises(DataError, match="line 2: 2 values, but there are 1 columns; delete the lines above the one"):
         look(b"Report of June\na,b\n1,2\n")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_of_one_name_are_numbered_in_every_format():
+    arff = b"@relation r\n@attribute a numeric\n@attribute a numeric\n@data\n1,2\n"
+    for raw in (workbook(sheet(["a", "a"], [1, 2])), b"a,a\n1,2\n", arff):
+        assert look(raw).feature_names == ("a", "a (2)")

@@ -13,8 +13,8 @@ from polyrule.errors import DataError
 from polyrule.evaluation.experiment import Results, RowStore, make_figures, make_tables, parse_spec, write_results
 from polyrule.evaluation.experiment.one_run import describe_run, plan_runs
 from polyrule.evaluation.experiment.report_tables import (
-    Cell,
     ResultTable,
+    TableCell,
     failure_table,
     rank_table,
     score_table,
@@ -117,7 +117,7 @@ def test_score_table_marks_the_best_and_shows_what_failed(results):
     table = score_table(results, "micro_f1")
     assert table.header == ("learner", "d0", "d1", "d2", "d3", "d4", "d5")
     failed = dict(zip(table.header, table.rows[2], strict=True))["d3"]
-    assert failed == Cell("timeout", bold=False)
+    assert failed == TableCell("timeout", bold=False)
     for column in range(1, 7):
         cells = [row[column] for row in table.rows if row[column].text != "timeout"]
         best = max(float(cell.text) for cell in cells)
@@ -272,7 +272,7 @@ def test_published_numbers_are_text_and_may_be_missing(tmp_path):
 
 
 def test_renderings_escape_names():
-    table = ResultTable.of("t", "a & b", ["x_1", "<y>"], [["50%|*", Cell("a_b", bold=True)]])
+    table = ResultTable.of("t", "a & b", ["x_1", "<y>"], [["50%|*", TableCell("a_b", bold=True)]])
     assert r"| 50%\|\* | **a\_b** |" in table.markdown()
     assert r"50\%|* & \textbf{a\_b} \\" in table.latex()
     assert "<y>" not in table.html()

@@ -13,7 +13,7 @@ from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
     from polyrule.conditions.vocabulary import Vocabulary
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class LabelCondition(Condition):
         return {"label": names.labels.write(self.label), "op": "=", "value": int(self.value)}
 
     @classmethod
-    def from_json(cls, node: Node, names: Vocabulary) -> LabelCondition:
+    def from_json(cls, node: JsonNode, names: Vocabulary) -> LabelCondition:
         """Return the condition that a record describes."""
         members = node.fields(("label", "op", "value"))
         members["op"].choice("=")

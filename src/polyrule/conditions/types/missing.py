@@ -13,7 +13,7 @@ from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
     from polyrule.conditions.vocabulary import Vocabulary
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,6 @@ class MissingCondition(FeatureCondition):
         return self.record(names, "is", self._state)
 
     @classmethod
-    def from_json(cls, feature: int, op: str, members: Mapping[str, Node], names: Vocabulary) -> MissingCondition:
+    def from_json(cls, feature: int, op: str, members: Mapping[str, JsonNode], names: Vocabulary) -> MissingCondition:
         """Return the condition of the record with these members."""
         return cls(feature, members["value"].choice("missing", "known") == "missing")

@@ -13,7 +13,7 @@ from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
     from polyrule.conditions.vocabulary import Vocabulary
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,6 @@ class NominalCondition(FeatureCondition):
         return self.record(names, "=", names.categories(self.feature).write(self.value))
 
     @classmethod
-    def from_json(cls, feature: int, op: str, members: Mapping[str, Node], names: Vocabulary) -> NominalCondition:
+    def from_json(cls, feature: int, op: str, members: Mapping[str, JsonNode], names: Vocabulary) -> NominalCondition:
         """Return the condition of the record with these members."""
         return cls(feature, names.categories(feature).read(members["value"]))

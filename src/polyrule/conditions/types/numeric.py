@@ -15,7 +15,7 @@ from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
     from polyrule.conditions.vocabulary import Vocabulary
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,14 @@ class NumericCondition(FeatureCondition):
         return self.record(names, self.op, float(self.threshold)) | ({"between": between} if between else {})
 
     @classmethod
-    def from_json(cls, feature: int, op: str, members: Mapping[str, Node], names: Vocabulary) -> NumericCondition:
+    def from_json(cls, feature: int, op: str, members: Mapping[str, JsonNode], names: Vocabulary) -> NumericCondition:
         """Return the condition of the record with these members."""
         threshold = float(members["value"].number())
         between = _read_between(members["between"], threshold) if "between" in members else None
         return cls(feature, "<=" if op == "<=" else ">", threshold, between)
 
 
-def _read_between(node: Node, threshold: float) -> tuple[float, float] | None:
+def _read_between(node: JsonNode, threshold: float) -> tuple[float, float] | None:
     if node.value is None:
         return None
     ends = node.items()

@@ -14,7 +14,7 @@ from polyrule.data.table import Feature
 
 if TYPE_CHECKING:
     from polyrule.conditions.vocabulary import Vocabulary
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class SetCondition(FeatureCondition):
         return self.record(names, "in", [names.categories(self.feature).write(value) for value in self.values])
 
     @classmethod
-    def from_json(cls, feature: int, op: str, members: Mapping[str, Node], names: Vocabulary) -> FeatureCondition:
+    def from_json(cls, feature: int, op: str, members: Mapping[str, JsonNode], names: Vocabulary) -> FeatureCondition:
         """Return the condition of the record with these members."""
         values = {names.categories(feature).read(item) for item in members["value"]}
         if not values:

@@ -23,7 +23,7 @@ from polyrule.errors import ModelError
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
     from polyrule.data.table import Feature
 
 
@@ -82,7 +82,7 @@ class Derivation:
         raise NotImplementedError
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the derivation of the feature `name` that `to_json` described; `node.fail` refuses other values."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from polyrule.errors import ModelError
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -145,7 +145,7 @@ class DatePart(Derivation):
         return {"part": self.part, "form": self.form} if self.form else self.part
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the part of the date after which the feature is named."""
         form = ""
         if isinstance(node.value, dict):

@@ -15,7 +15,7 @@ from polyrule.data.table import Feature
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class HourOfDay(Derivation):
         return self.form
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the hour of the date after which the feature is named."""
         form = node.choice("", *WRITTEN_FORMS)
         if not name.endswith(" hour"):

@@ -14,7 +14,7 @@ from polyrule.data.table import Feature
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 JSON_LISTS = "[]"
 """In place of a separator: cells such as ``["a", "b"]``."""
@@ -158,7 +158,7 @@ class Member(Derivation):
         return {"member": self.member, "separator": self.separator}
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the member of the column after which the feature is named."""
         members = node.fields(("member", "separator"))
         member, separator = members["member"].text(), members["separator"].text()

@@ -16,7 +16,7 @@ from polyrule.data.table import Feature
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 _BLANKS = " \u00a0\u202f"
 _DECIMALS = (".", ",")
@@ -149,7 +149,7 @@ class Quantity(Derivation):
         return {**written, "decimal": self.decimal, "thousands": self.thousands}
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the derivation of the feature `name`."""
         parts = node.fields(("units", "unit", "decimal", "thousands"))
         unit, units = parts["unit"].text(), tuple(item.text() for item in parts["units"])

@@ -15,7 +15,7 @@ from polyrule.data.table import Feature
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 DAYS_OF_YEAR = 365.25
 _DAYS_BEFORE_MONTH = (306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275)
@@ -76,7 +76,7 @@ class DaysBetween(Derivation):
         return [self.column, self.end, *forms]
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the derivation of the feature `name`."""
         nodes = node.items()
         names, forms = [item.text() for item in nodes[:2]], [item.choice("", *WRITTEN_FORMS) for item in nodes[2:]]

@@ -21,7 +21,7 @@ from polyrule.data.table import Feature
 from polyrule.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from polyrule.data.documents import Node
+    from polyrule.data.documents import JsonNode
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
@@ -96,7 +96,7 @@ class Cell(Derivation):
         return self.separator
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the derivation for the column `name`."""
         return cls(name, node.text())
 
@@ -240,7 +240,7 @@ class Word(Derivation):
         return self.word
 
     @classmethod
-    def from_json(cls, node: Node, name: str) -> Self:
+    def from_json(cls, node: JsonNode, name: str) -> Self:
         """Return the word of the column after which the feature is named."""
         word = node.text()
         if split_words(word) != [word] or not name.endswith(f" has {word}"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.columns import shorten
-from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, DenseBlock, FileColumn, Hints, SparseBlock
 from polyrule.data.formats.numbers import dense_numbers, sparse_numbers
 from polyrule.data.sources import LineBlock, Source, line_blocks
 from polyrule.errors import DataError
@@ -21,9 +21,9 @@ _NUMERIC = {"numeric", "real", "integer"}
 _MEKA = re.compile(r"(?:^|[\s:'\"])-[Cc]\s+(-?\d+)")
 
 
-def read_header(source: Source) -> tuple[Hints, list[Column], int]:
+def read_header(source: Source) -> tuple[Hints, list[FileColumn], int]:
     """Return what the header says about the labels, the columns, and the number of the line below ``@data``."""
-    hints, columns = Hints(), list[Column]()
+    hints, columns = Hints(), list[FileColumn]()
     for block in line_blocks(source):
         for number, raw in enumerate(block.text.split(b"\n"), start=block.first):
             stripped = raw.strip()
@@ -54,18 +54,18 @@ def _labels_told(relation: str) -> Hints:
     return Hints(count, filtered_after_meka="weka.filters" in relation)
 
 
-def _attribute(rest: str) -> Column:
+def _attribute(rest: str) -> FileColumn:
     name, kind = take_word(rest, stop="{")
     kind = kind.strip()
     if not name:
         raise ArffSyntaxError("the attribute has no name")
     if kind.startswith("{"):
-        return Column(name, "nominal", _declared_values(name, kind))
+        return FileColumn(name, "nominal", _declared_values(name, kind))
     word = kind.split(None, 1)[0].lower() if kind else ""
     if word in _NUMERIC:
-        return Column(name, "numeric")
+        return FileColumn(name, "numeric")
     if word in ("string", "date", "relational"):
-        return Column(name, word)  # type: ignore[arg-type]
+        return FileColumn(name, word)  # type: ignore[arg-type]
     raise ArffSyntaxError(f"attribute {shorten(name)} has no known type: {shorten(kind)}")
 
 
@@ -191,7 +191,7 @@ class ArffReader:
     def __init__(self, source: Source) -> None:
         self.name, self.unit = source.name, "line"
         self._source = source
-        self.columns: list[Column]
+        self.columns: list[FileColumn]
         self.hints, self.columns, self._first_row = read_header(source)
         if not self.columns:
             raise DataError(f"{source.name}: the header declares no attributes")

@@ -23,7 +23,7 @@ CELLS_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FileColumn:
     """What a file says about one of its columns; kind "auto" if only the values can tell whether they
     are numbers, "auto-date" if the first of them are dates.
     """
@@ -125,7 +125,7 @@ class Reader(Protocol):
 
     name: str
     unit: str
-    columns: list[Column]
+    columns: list[FileColumn]
     hints: Hints
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
@@ -137,7 +137,7 @@ EITHER = "day/month/year or month/day/year"
 TIMES = "times of day"
 
 
-def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> Column:
+def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> FileColumn:
     """Describe a column of text by the forms that its cells have as dates: of this `kind`, or of categories.
 
     Where more than one form is left the column is "mixed", unless the user was `asked`. What was found about slashes is
@@ -152,16 +152,16 @@ def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | N
     """
     forms = [asked] if asked in dates.left else dates.left
     if not forms and not dates.plain:
-        return Column(name, "nominal")
+        return FileColumn(name, "nominal")
     if len(forms) > 1:
         remark = f"dates such as {shorten(dates.example)}, in which every day may be a month"
         advice = "pass " + " or ".join(argument("dates", form) for form in forms)
-        return Column(name, "mixed", remark=remark, advice=advice, date_form=EITHER)
+        return FileColumn(name, "mixed", remark=remark, advice=advice, date_form=EITHER)
     if dates.slashes:
         hints.dates = forms[0]
     remark = TIMES if dates.timed else ""
     form = IN_WORDS if dates.in_words else None
-    return Column(name, kind, date_form=forms[0] if forms else form, remark=remark)
+    return FileColumn(name, kind, date_form=forms[0] if forms else form, remark=remark)
 
 
 def blocks_of_rows(

@@ -67,7 +67,7 @@ class TextColumn(Sequence["str | None"]):
 
 
 @dataclass(slots=True)
-class Cells:
+class SplitCells:
     """A block of delimited text that has been cut into cells."""
 
     text: bytes
@@ -235,7 +235,7 @@ def _first_of_bucket(keys: list[Array], multiplier: Any) -> tuple[Ints, Bools]:
     return first, is_same
 
 
-def split_cells(text: bytes, delimiter: str, width: int, first_line: int, longest: int) -> Cells | None:
+def split_cells(text: bytes, delimiter: str, width: int, first_line: int, longest: int) -> SplitCells | None:
     r"""Cut rows of `width` cells, of which none has more than `longest` bytes, at delimiters outside quotes.
 
     Examples
@@ -271,7 +271,7 @@ def split_cells(text: bytes, delimiter: str, width: int, first_line: int, longes
     lines: Any = range(first_line, first_line + rows)
     if has_quotes and np.count_nonzero(is_newline) != rows:
         lines = first_line + np.searchsorted(np.flatnonzero(is_newline), begins[::width])
-    return Cells(text, begins.reshape(rows, width), ends.reshape(rows, width), lines)
+    return SplitCells(text, begins.reshape(rows, width), ends.reshape(rows, width), lines)
 
 
 def _quotes_enclose_cells(raw: Array, quotes: Ints, delimiter: int) -> bool:

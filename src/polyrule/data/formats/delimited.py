@@ -16,12 +16,12 @@ from polyrule.data.dates import DATE_FORMS, DateForms
 from polyrule.data.formats.blocks import (
     CELLS_AT_ONCE,
     Block,
-    Column,
     DenseBlock,
+    FileColumn,
     Hints,
     column_of_text,
 )
-from polyrule.data.formats.cells import Cells, split_cells
+from polyrule.data.formats.cells import SplitCells, split_cells
 from polyrule.data.formats.encoders import Place
 from polyrule.data.formats.margins import check_headers
 from polyrule.data.formats.number_style import NumberStyle, other_style
@@ -117,7 +117,7 @@ class DelimitedReader:
         self.delimiter = self._options.delimiter or told
         names, self._body_line = self._header()
         self._width = len(names)  # of a row, with columns at the end that have neither a name nor a value
-        self.columns = [Column(name, "auto") for name in names]
+        self.columns = [FileColumn(name, "auto") for name in names]
         self.columns = self._guess_kinds(names)
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
@@ -130,7 +130,7 @@ class DelimitedReader:
             else:
                 yield DenseBlock(self._columns(cells, numeric), cells.lines)
 
-    def _columns(self, cells: Cells, numeric: Sequence[bool]) -> list[Any]:
+    def _columns(self, cells: SplitCells, numeric: Sequence[bool]) -> list[Any]:
         """Convert all columns: arrays of numbers where they are, else texts."""
         self._check_outside([cells.texts(j, self._missing) for j in range(len(numeric), self._width)], cells.lines)
         columns: list[Any] = [None] * len(numeric)
@@ -289,7 +289,7 @@ class DelimitedReader:
         self._unnamed = [not name for name in first]
         return [name or f"column {j}" for j, name in enumerate(first)], True
 
-    def _guess_kinds(self, names: list[str]) -> list[Column]:
+    def _guess_kinds(self, names: list[str]) -> list[FileColumn]:
         first = next(self._body(_SAMPLE_BYTES), None)
         row: list[str] = []
         if first is not None:
@@ -300,7 +300,7 @@ class DelimitedReader:
         pieces = (piece for block in self._body(_SAMPLE_BYTES) for piece in self._careful(block))
         block = next(pieces, None)
         if block is None:
-            return [Column(name, "numeric") for name in names]
+            return [FileColumn(name, "numeric") for name in names]
         named = len(names)
         while (
             named > 1
@@ -314,15 +314,15 @@ class DelimitedReader:
             check_headers(self.name, self.unit, block.lines, names[:named], columns)
         return [self._guess(name, cells) for name, cells in zip(names[:named], columns, strict=True)]
 
-    def _guess(self, name: str, sample: Sequence[str | None]) -> Column:
+    def _guess(self, name: str, sample: Sequence[str | None]) -> FileColumn:
         style = self._style
         if all(cell is None or style.plain(cell) is not None or cell.lower() in WORDS for cell in sample):
-            return Column(name, "auto")
+            return FileColumn(name, "auto")
         other = other_style(sample, style)
         if other is not None:
             cells = [cell for cell in sample if cell is not None]
             is_read = style.is_plain and find_quantities(name, cells, [1] * len(cells))
-            return Column(name, "nominal" if is_read else "mixed", remark=other[0], advice=other[1])
+            return FileColumn(name, "nominal" if is_read else "mixed", remark=other[0], advice=other[1])
         return column_of_text(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
 
 

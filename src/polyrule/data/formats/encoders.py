@@ -80,7 +80,7 @@ def _cell_number(cell: Any) -> float | None:
         return float("inf")
 
 
-class Encoder:
+class ColumnEncoder:
     """Encodes one feature column, block after block.
 
     The categories of a nominal or ordinal column come in their order; those of a nominal one may be left out: they are
@@ -90,7 +90,7 @@ class Encoder:
 
     Examples
     --------
-    >>> hue = Encoder("hue", "nominal")
+    >>> hue = ColumnEncoder("hue", "nominal")
     >>> codes = hue.encode(["red", "blue", None, "red"], Place("songs.csv", "hue", [2, 3, 4, 5]))
     >>> hue.final_codes(codes), hue.feature().categories
     (array([ 1.,  0., nan,  1.]), ('blue', 'red'))

@@ -9,7 +9,7 @@ from typing import Any
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms
 from polyrule.data.documents import distinct_members
-from polyrule.data.formats.blocks import Block, Column, ColumnKind, Hints, blocks_of_rows, column_of_text
+from polyrule.data.formats.blocks import Block, ColumnKind, FileColumn, Hints, blocks_of_rows, column_of_text
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.sources import Source, line_blocks
 from polyrule.errors import DataError
@@ -31,7 +31,7 @@ class JsonLinesReader:
         self._source.budget.cells(self._rows * len(self.columns))
         return blocks_of_rows(self._objects(), self._position, numeric, self._source.budget)
 
-    def _scan(self, dates: str | None) -> list[Column]:
+    def _scan(self, dates: str | None) -> list[FileColumn]:
         keys: dict[str, _Key] = {}
         self._rows = 0
         for line, found in self._objects():
@@ -100,12 +100,12 @@ class _Key:
         elif kind != self._kind and not self._remark:
             self._remark = f"{_WORDS[self._kind]} in line {self._first} and {_WORDS[kind]} in line {line}"
 
-    def column(self, name: str, asked: str | None, hints: Hints) -> Column:
+    def column(self, name: str, asked: str | None, hints: Hints) -> FileColumn:
         if self._remark:
-            return Column(name, "mixed", remark=self._remark)
+            return FileColumn(name, "mixed", remark=self._remark)
         if self._kind == "nominal":
             return column_of_text(name, "date", self._dates, asked, hints)
-        return Column(name, self._kind or "numeric")
+        return FileColumn(name, self._kind or "numeric")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

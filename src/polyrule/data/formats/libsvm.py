@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from polyrule.data.columns import shorten
-from polyrule.data.formats.blocks import Block, Column, Hints, SparseBlock
+from polyrule.data.formats.blocks import Block, FileColumn, Hints, SparseBlock
 from polyrule.data.formats.numbers import pair_numbers
 from polyrule.data.sources import LineBlock, Source, line_blocks
 from polyrule.errors import DataError
@@ -41,7 +41,7 @@ class LibsvmReader:
             self.hints = Hints(lists_labels=True)
         self._first = first
         source.budget.names(width, "features (the largest index)")
-        self.columns = [Column(f"x{j}", "numeric") for j in range(first, first + width)]
+        self.columns = [FileColumn(f"x{j}", "numeric") for j in range(first, first + width)]
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows as sparse entries with the labels of each row."""

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from polyrule.data.formats.blocks import Block, Column, ColumnKind, DenseBlock, Hints
+from polyrule.data.formats.blocks import Block, ColumnKind, DenseBlock, FileColumn, Hints
 from polyrule.data.formats.parquet_pages import (
     DELTA_BYTE_ARRAY,
     DELTA_LENGTH_BYTE_ARRAY,
@@ -52,7 +52,7 @@ class ParquetReader:
             self._file = self._open(source)
             fields = list(self._file.schema_arrow)
             self._shown = [j for j, field in enumerate(fields) if not is_row_number(field.name)]
-            self.columns = [Column(fields[j].name, self._kind(fields[j].type)) for j in self._shown]
+            self.columns = [FileColumn(fields[j].name, self._kind(fields[j].type)) for j in self._shown]
         except DataError:
             raise
         except self._damage as problem:

@@ -27,7 +27,7 @@ PLAIN, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY = 0, 6, 7
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ColumnChunk:
     """What the footer says about the values of a column in a group of rows; `codec` is how they are compressed."""
 
     column: int
@@ -55,7 +55,7 @@ class Page:
     compressed: bool
 
 
-def chunks(file: IO[bytes], columns: int) -> list[Chunk]:
+def chunks(file: IO[bytes], columns: int) -> list[ColumnChunk]:
     """The chunks of all columns, as the footer tells; every group of rows has one of each."""
     end = file.seek(0, os.SEEK_END) - 8
     file.seek(max(0, end))
@@ -80,7 +80,7 @@ def chunks(file: IO[bytes], columns: int) -> list[Chunk]:
                 continue
             if isinstance(dictionary, int) and 0 < dictionary < first:
                 first = dictionary
-            found.append(Chunk(j, codec, values, unpacked, packed, first))
+            found.append(ColumnChunk(j, codec, values, unpacked, packed, first))
     return found
 
 

@@ -23,8 +23,8 @@ from polyrule.data.dates import DateForms
 from polyrule.data.formats.blocks import (
     CELLS_AT_ONCE,
     Block,
-    Column,
     DenseBlock,
+    FileColumn,
     Hints,
     column_of_text,
 )
@@ -266,7 +266,7 @@ class XlsxReader:
         self._book = Workbook(source.seekable(), source.budget, self._options.sheet)
         weakref.finalize(self, self._book.close)
         names, self._first = self._names()
-        self.columns = [Column(name, "nominal") for name in names]
+        self.columns = [FileColumn(name, "nominal") for name in names]
         self._last = self._below_table()
         sample = next(self._blocks(_SAMPLE_ROWS), None)
         cells = [[]] * len(names) if sample is None else sample.cells
@@ -306,10 +306,10 @@ class XlsxReader:
             warnings.warn(told, DataWarning, stacklevel=depth_of_caller())
         return last
 
-    def _guess(self, name: str, sample: list[Any]) -> Column:
+    def _guess(self, name: str, sample: list[Any]) -> FileColumn:
         known = [value for value in sample if value is not None]
         if all(isinstance(value, float) for value in known):
-            return Column(name, "auto")
+            return FileColumn(name, "auto")
         return column_of_text(name, "auto-date", DateForms(known), self._options.dates, self.hints)
 
     def _blocks(self, n_rows: int) -> Iterator[DenseBlock]:

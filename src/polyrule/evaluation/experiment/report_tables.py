@@ -20,7 +20,7 @@ from polyrule.evaluation.statistics import Interval, LearnerComparison
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """Text of a cell; `bold` marks the best of a group."""
 
     text: str
@@ -33,7 +33,7 @@ class ResultTable:
 
     Examples
     --------
-    >>> rows = [["tree", "0.6"], ["rules", Cell("0.7", bold=True)]]
+    >>> rows = [["tree", "0.6"], ["rules", TableCell("0.7", bold=True)]]
     >>> table = ResultTable.of("f1", "Micro F1", ["learner", "flags"], rows)
     >>> print(table.markdown())
     | learner | flags |
@@ -49,7 +49,7 @@ class ResultTable:
     name: str  # used for file names
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...] = field(default=())  # what a reader must know to read the numbers rightly
     left: int = 1  # how many leading columns hold words
 
@@ -59,12 +59,12 @@ class ResultTable:
         name: str,
         title: str,
         header: Sequence[str],
-        rows: Sequence[Sequence[str | Cell]],
+        rows: Sequence[Sequence[str | TableCell]],
         notes: Sequence[str] = (),
         left: int = 1,
     ) -> ResultTable:
         """Make a table, taking plain texts for cells."""
-        cells = tuple(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
+        cells = tuple(tuple(cell if isinstance(cell, TableCell) else TableCell(cell) for cell in row) for row in rows)
         return cls(name, title, tuple(header), cells, tuple(notes), left)
 
     def markdown(self) -> str:
@@ -113,7 +113,7 @@ class ResultTable:
         """Return the cells' texts as a data frame."""
         return make_frame({name: [row[i].text for row in self.rows] for i, name in enumerate(self.header)})
 
-    def _html_row(self, row: tuple[Cell, ...]) -> str:
+    def _html_row(self, row: tuple[TableCell, ...]) -> str:
         cells = []
         for column, cell in enumerate(row):
             text = html.escape(cell.text)
@@ -150,7 +150,7 @@ def _tex(text: str) -> str:
 
 def score_table(results: Results, measure: str) -> ResultTable:
     """Learners by data sets: the mean over the splits, the best of each data set in bold."""
-    columns: dict[str, list[Cell]] = {}
+    columns: dict[str, list[TableCell]] = {}
     for data in results.data_sets:
         values = [results.value(data, learner, measure) for learner in results.learners]
         texts = [
@@ -203,7 +203,7 @@ def _comparisons(results: Results, spec: ComparisonSpec, notes: list[str]) -> It
 
 def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     """Average rank of every learner by every measure of a comparison, with the tests below."""
-    columns: dict[str, list[Cell]] = {}
+    columns: dict[str, list[TableCell]] = {}
     notes: list[str] = []
     for measure, comparison in _comparisons(results, spec, notes):
         ranks = comparison.average_ranks.tolist()
@@ -221,7 +221,7 @@ def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
 
 def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
     """Mean score of every learner over the data sets of a comparison, with intervals."""
-    columns: dict[str, list[Cell]] = {}
+    columns: dict[str, list[TableCell]] = {}
     notes: list[str] = []
     for measure, comparison in _comparisons(results, spec, notes):
         means = comparison.means(within=(0, 1))
@@ -246,15 +246,15 @@ def _mean(value: Interval | None) -> float | None:
     return None if value is None else value.mean
 
 
-def _best_in_bold(values: Iterable[float | None], texts: Iterable[str], lower: bool) -> list[Cell]:
+def _best_in_bold(values: Iterable[float | None], texts: Iterable[str], lower: bool) -> list[TableCell]:
     """Texts of values, of which some may not be there."""
     listed = list(values)
     best = (min if lower else max)((value for value in listed if value is not None), default=None)
-    return [Cell(text, value is not None and value == best) for value, text in zip(listed, texts, strict=True)]
+    return [TableCell(text, value is not None and value == best) for value, text in zip(listed, texts, strict=True)]
 
 
 def _side_by_side(
-    name: str, title: str, learners: Sequence[str], columns: dict[str, list[Cell]], notes: list[str]
+    name: str, title: str, learners: Sequence[str], columns: dict[str, list[TableCell]], notes: list[str]
 ) -> ResultTable:
     rows = [[learner, *cells] for learner, *cells in zip(learners, *columns.values(), strict=True)] if columns else []
     return ResultTable.of(name, title, ["learner", *columns], rows, notes)

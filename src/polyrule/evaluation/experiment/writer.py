@@ -15,8 +15,8 @@ from pathlib import Path
 from polyrule.data.results import MissingExtraError, csv_text
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment.report_tables import (
-    Cell,
     ResultTable,
+    TableCell,
     failure_table,
     heads,
     mean_table,
@@ -222,7 +222,7 @@ def performance_beside_published(results: Results, path: str | Path) -> ResultTa
     """Scores in percent: ours, and in brackets how far that is from the published value; = where they agree."""
     published = read_published(path)
     measures = [name for name in published[0] if name not in _WORDS]
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for entry in published:
         ours = [results.value(entry["data"], entry["learner"], measure) for measure in measures]
         if not results.select(entry["data"], entry["learner"]):
@@ -243,7 +243,7 @@ def performance_beside_published(results: Results, path: str | Path) -> ResultTa
 
 def models_beside_published(results: Results, path: str | Path) -> ResultTable:
     """Model statistics: ours, and in brackets the difference to the published value."""
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for entry in read_published(path, _MODEL_COLUMNS):
         rules = results.value(entry["data"], entry["learner"], "rules")
         multi, labels = heads(results, entry["data"], entry["learner"])
@@ -257,17 +257,17 @@ def models_beside_published(results: Results, path: str | Path) -> ResultTable:
     return ResultTable.of("published-models", "Model statistics beside the paper's", header, rows, notes, left=2)
 
 
-def _beside(ours: str | None, published: str) -> Cell:
+def _beside(ours: str | None, published: str) -> TableCell:
     """Compare as printed: both were rounded to the same digits, so equal texts are equal results."""
     if ours is None:
-        return Cell(f"none ({published or 'none'})")
+        return TableCell(f"none ({published or 'none'})")
     if published == "":
-        return Cell(f"{ours} (none)")
+        return TableCell(f"{ours} (none)")
     difference = float(ours) - float(published)
     digits = len(published.partition(".")[2])
     if abs(difference) < 0.5 * 10**-digits:
-        return Cell(f"{ours} (=)", bold=True)
-    return Cell(f"{ours} ({difference:+.{digits}f})")
+        return TableCell(f"{ours} (=)", bold=True)
+    return TableCell(f"{ours} ({difference:+.{digits}f})")
 
 
 def _usable(reference: str) -> str:
