@@ -82,7 +82,7 @@ def scores(model: Any, table: Table) -> Floats:
     has no such number and always stays, so its score is 1.
     """
     if not isinstance(model, RuleList):
-        return model.probabilities_of(table)  # type: ignore[no-any-return]
+        return model.chances_of(table)  # type: ignore[no-any-return]
     check_kind(model)
     best = np.full((len(table), len(model.label_names)), -1.0)
     for rule, rows in zip(model.rules, fired_rows(model, table), strict=True):

@@ -246,7 +246,7 @@ class RuleEstimator(FittedRules):
     def predict(self, X: Any) -> Any:
         """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
         table, model = self._read(X), self.model_
-        return self._target.labels_out(model.labels_of(table), lambda: model.probabilities_of(table))
+        return self._target.labels_out(model.labels_of(table), lambda: model.chances_of(table))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability that each label is present.
@@ -257,7 +257,7 @@ class RuleEstimator(FittedRules):
         A list's `predict` follows the rules, so it may disagree with 0.5 if a rule is uncertain.
         """
         table = self._read(X)
-        return self._target.probabilities_out(self.model_.probabilities_of(table))
+        return self._target.probabilities_out(self.model_.chances_of(table))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Return the provenance of a model, in plain JSON values."""

@@ -216,7 +216,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         decision = self.decision.only_allowed(Plan.of(stated, self.label_names))
         return super(RuleEnsemble, replace(self, relations=(), decision=decision)).with_relations(stated)
 
-    def probabilities_of(self, table: Table) -> Floats:
+    def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the ensemble's own features."""
         return np.asarray(expit(self.worth * self.scores(table)))
 

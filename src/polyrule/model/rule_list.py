@@ -289,7 +289,7 @@ class RuleList(RuleModel[Rule]):
         result = prediction.predict(self, table)
         return result.labels if self.plan is None else self.plan.decide(prediction.margins(self, result.setter))
 
-    def probabilities_of(self, table: Table) -> Floats:
+    def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the list's own features; see `polyrule.model.predict.predict_proba`."""
         return prediction.predict_proba(self, table)
 

@@ -262,7 +262,7 @@ class RuleModel(Generic[AnyRule]):
         """Predict labels for a table of the model's own features."""
         raise NotImplementedError
 
-    def probabilities_of(self, table: Table) -> Floats:
+    def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the model's own features."""
         raise NotImplementedError
 
@@ -278,7 +278,7 @@ class RuleModel(Generic[AnyRule]):
     def predict_proba(self, X: Any) -> Floats:
         """Probability of presence of every label, from the same X as `predict`."""
         model, table = match_columns(self, X)
-        return model.probabilities_of(table)  # type: ignore[no-any-return]
+        return model.chances_of(table)  # type: ignore[no-any-return]
 
     def by_group(self, data: Any, groups: Any, Y: Any = None) -> Any:
         """Return what the model does in groups of examples; see `polyrule.evaluation.by_group`."""

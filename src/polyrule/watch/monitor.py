@@ -307,7 +307,7 @@ def _truth(data: Dataset) -> Bytes:
 
 
 def _quality(model: Any, table: Any, truth: Bytes | None) -> Quality:
-    probabilities, predicted = model.probabilities_of(table), model.labels_of(table) == 1
+    probabilities, predicted = model.chances_of(table), model.labels_of(table) == 1
     expected = {
         "expected_tp": float(probabilities[predicted].sum()),
         "predicted": float(predicted.sum()),
