@@ -59,6 +59,16 @@ def test_the_option_changes_the_reading(name):
     assert look(**{option: value.strip("'")})[name].role in ("category", "left out")
 
 
+def test_texts_of_new_rows_are_their_own():
+    train = read(io.BytesIO(table()), labels="y")
+    lines = table().decode().splitlines()
+    rows = [lines[0], *(line.replace("zombie", "dragon") for line in lines[:0:-1])]
+    test = read(io.BytesIO("\n".join(rows).encode()), labels="y", features=train.features)
+    place = test.X.feature_names.index("plot")
+    texts = [test.features[place].categories[int(code)] for code in test.X.column(place)]
+    assert texts == [f"{PLOTS[row % 3]} number {row}".replace("zombie", "dragon") for row in range(ROWS)][::-1]
+
+
 def test_guesses_are_one_line():
     readings = list(look().values())
     assert guesses(readings) == (

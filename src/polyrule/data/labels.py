@@ -25,8 +25,68 @@ from polyrule.errors import DataError, DataWarning
 from polyrule.utils.arrays import Array, Bools, Bytes, Ints
 from polyrule.utils.messages import depth_of_caller
 
-_ABSENT = ("0", "false", "no", "f", "n", "absent", "nein", "non", "nee", "nej", "nie", "não", "nao")
-_PRESENT = ("1", "true", "yes", "t", "y", "present", "ja", "oui", "si", "sí", "sì", "sim", "tak")
+_ABSENT = (
+    *(
+        "0",
+        "false",
+        "no",
+        "f",
+        "n",
+        "absent",
+        "nein",
+        "non",
+        "nee",
+        "nej",
+        "nei",
+        "nie",
+        "não",
+        "nao",
+        "ei",
+        "ne",
+        "nem",
+    ),
+    *(
+        "nu",
+        "hayır",
+        "hayir",
+        "tidak",
+        "không",
+        "нет",
+        "ні",
+        "не",
+        "όχι",
+        "否",
+        "不",
+        "いいえ",
+        "아니오",
+        "아니요",
+        "لا",
+        "לא",
+        "नहीं",
+    ),
+)
+_PRESENT = (
+    *(
+        "1",
+        "true",
+        "yes",
+        "t",
+        "y",
+        "present",
+        "ja",
+        "jo",
+        "oui",
+        "si",
+        "sí",
+        "sì",
+        "sim",
+        "tak",
+        "kyllä",
+        "ano",
+        "igen",
+    ),
+    *("da", "evet", "ya", "có", "да", "так", "ναι", "是", "はい", "예", "네", "نعم", "כן", "हाँ", "हां"),
+)
 
 #: Words for an absent or a present label, in any case; also those of other languages.
 TRUTH = {**dict.fromkeys(_ABSENT, 0), **dict.fromkeys(_PRESENT, 1)}

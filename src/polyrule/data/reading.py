@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.assemble import Assembler, FileLayout, undeclared
+from polyrule.data.columns import listing
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import day_of
 from polyrule.data.derive.columns import add_derived, derive
@@ -249,6 +251,7 @@ class _Opened:
         self.roles, self.delimited, self.encoding, self.max_bytes = roles, delimited, encoding, max_bytes
         self.source = path if isinstance(path, Source) else Source(path, max_bytes, encoding)
         self.reader = open_reader(self.source, format, delimited)
+        _number_duplicates(self.reader)
         self.name = name or _plain_name(self.source)
 
     @classmethod
@@ -264,6 +267,30 @@ class _Opened:
     def layout(self) -> FileLayout:
         """Decide which column plays which part."""
         return make_layout(self.reader, self.roles, self.source)
+
+
+def _number_duplicates(reader: Reader) -> None:
+    """Give columns of equal names different ones, with a warning: the second ``rating`` becomes ``rating (2)``."""
+    names = [column.name for column in reader.columns]
+    if len(set(names)) == len(names):
+        return
+    taken, seen, columns, twice = set(names), Counter[str](), [], list[str]()
+    for column in reader.columns:
+        seen[column.name] += 1
+        if seen[column.name] > 1:
+            number = seen[column.name]
+            while (name := f"{column.name} ({number})") in taken:
+                number += 1
+            taken.add(name)
+            twice.append(name)
+            column = replace(column, name=name)
+        columns.append(column)
+    reader.columns = columns
+    warnings.warn(
+        f"{reader.name}: columns of equal names are told apart by numbers: {listing(twice)}",
+        DataWarning,
+        stacklevel=depth_of_caller(),
+    )
 
 
 def open_reader(source: Source, format: str | None = None, options: DelimitedOptions | None = None) -> Reader:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polyrule.data import Feature, read, read_chunks
 from polyrule.data.columns import parse_number
 from polyrule.data.formats.delimited import MISSING
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, DataWarning, OptionError
 
 NAN = float("nan")
 
@@ -218,7 +218,6 @@ def test_quoted_newlines_across_blocks(monkeypatch):
         ("\n\n", "the file is empty"),
         ("a,b\n1\n", "line 2: 1 values, but there are 2 columns"),
         ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 values"),
-        ("a,a\n1,2\n", "column name 'a' appears twice"),
         ('a,b\n1,"x\n', "line 2: a quote is opened but never closed"),
         ('a,b\n1,"x"y\n', "line 2: "),
         ("a,b\n1,inf\n", "line 2, column 'b': the value is infinite"),
@@ -227,6 +226,16 @@ def test_quoted_newlines_across_blocks(monkeypatch):
 def test_bad_files(text, message):
     with pytest.raises(DataError, match=message):
         table(text)
+
+
+def test_columns_of_equal_names_are_numbered():
+    text = "a,b,a,a (2),a\n1,2,3,4,5\n"
+    with pytest.warns(DataWarning, match=r"equal names are told apart by numbers: 'a \(3\)', 'a \(4\)'"):
+        data = table(text)
+    assert data.X.feature_names == ("a", "b", "a (3)", "a (2)", "a (4)")
+    with pytest.warns(DataWarning):
+        again = read(io.BytesIO(text.encode()), labels=None, features=data.features[2:3])
+    assert again.X.values.tolist() == [[3.0]]
 
 
 def test_bad_options():

@@ -10,7 +10,7 @@ from polyrule.data.columns import category_text
 from polyrule.data.derive.base import Derivation
 from polyrule.data.derive.dates import date_features
 from polyrule.data.derive.hours import HourOfDay
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import TEXTUAL, Feature, Table
 from polyrule.errors import DataError
 from polyrule.utils.arrays import Floats, Ints
 
@@ -62,14 +62,17 @@ def add_derived(table: Table, timed: Collection[str] | None = None) -> Table:
 def derive(table: Table, features: tuple[Feature, ...]) -> Table:
     """Return the table with exactly these features; derived ones that it lacks are computed from their sources.
 
+    The categories of texts and lists are the cells of the table.
+
     >>> year = date_features("on")[1]
     >>> derive(Table.from_array([[18691.0]], [Feature("on", "date")]), (year,)).values.tolist()
     [[2021.0]]
     """
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    features = tuple(table.features[place[f.name]] if f.kind in TEXTUAL and f.name in place else f for f in features)
     dates = [j for j, feature in enumerate(features) if feature.kind == "date"]
     if table.features == features and not dates:
         return table
-    place = {name: j for j, name in enumerate(table.feature_names)}
     groups: dict[tuple[type[Derivation], tuple[str, ...]], list[int]] = {}
     columns: dict[int, Floats] = {j: np.floor(table.column(place[features[j].name])) for j in dates}
     known = {feature: j for j, feature in enumerate(table.features) if feature.derived is not None}
