@@ -134,3 +134,15 @@ def test_suggestions_and_conditions_use_words(session):
     session.change({"step": {"do": "remove", "rule": 0}})
     found = session.questions.suggest({"part": 0, "filter": "wrong"})["suggestions"]
     assert any("plot has zombie" in one["text"] or "places has Work" in one["text"] for one in found)
+
+
+def test_a_column_with_units_is_one_column_of_the_page(tmp_path):
+    lines = [f"{n % 90 + 60} min,{n % 2}" if n % 3 else f"{n % 7 + 1} Seasons,{n % 2}" for n in range(120)]
+    (tmp_path / "shows.csv").write_text("\n".join(["duration,good", *lines]), encoding="utf-8")
+    session = Session()
+    seen = session.take(Origin.of_file(tmp_path / "shows.csv"))
+    (duration,) = [column for column in seen["columns"] if column["name"].startswith("duration")]
+    assert duration["name"] == "duration"
+    assert [name for name in duration["becomes"] if not name.startswith("duration (")] == []
+    session.prepare({"labels": ["good"], "nominal": ["duration"]})
+    assert session.bench.train.X.feature_names == ("duration",)

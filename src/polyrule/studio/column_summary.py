@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,12 +32,12 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     """Return columns with their kind, histogram and missing values, and what each looks like."""
     data, named = look.data, look.named
     untestable = [column for column in look.odd if ODD[column.kind] == "drop"]
-    columns = [j for j, feature in enumerate(data.features) if feature.derived is None]
+    columns = list(file_columns(data))
     undecided = {column.name for column in look.odd if ODD[column.kind] == "nominal"}
-    entries = [partial(_entry, data, j, undecided) for j in columns if find.lower() in data.features[j].name.lower()]
+    entries = [partial(_entry, data, j, undecided) for j in columns if find.lower() in data.features[j].column.lower()]
     entries += [partial(_odd_entry, column) for column in untestable if find.lower() in column.name.lower()]
     # Of all columns, not only of those that the page is shown at once: labels often stand at the end of a wide table.
-    looks = {} if start or find else {data.features[j].name: looks_like(data, j) for j in columns[:MAX_COLUMNS]}
+    looks = {} if start or find else {data.features[j].column: looks_like(data, j) for j in columns[:MAX_COLUMNS]}
     looks |= dict.fromkeys(undecided, "")
     looks |= {column.name: "text" for column in untestable}
     remarks: Sequence[Finding] = ()
@@ -68,6 +68,17 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     }
 
 
+def file_columns(data: Dataset) -> Iterator[int]:
+    """Yield the positions of the columns of a file: the first feature of a column that became others, such as units."""
+    names = set(data.X.feature_names)
+    for j, feature in enumerate(data.features):
+        if feature.derived is None:
+            yield j
+        elif feature.column not in names:
+            names.add(feature.column)
+            yield j
+
+
 def _entry(data: Dataset, j: int, undecided: set[str]) -> dict[str, Any]:
     """Return one column for the page; `undecided` ones are read as categories until a person decides."""
     entry = feature_entry(data.features[j], j, data.X)
@@ -75,7 +86,10 @@ def _entry(data: Dataset, j: int, undecided: set[str]) -> dict[str, Any]:
         entry["more"] = len(entry["categories"]) - MOST_CATEGORIES
         entry["categories"] = entry["categories"][:MOST_CATEGORIES]
         entry["histogram"]["counts"] = entry["histogram"]["counts"][:MOST_CATEGORIES]
-    name = data.features[j].name
+    name = data.features[j].column
+    items = [feature.name for feature in data.features if feature.derived is not None and feature.column == name]
+    if data.features[j].derived is not None:
+        entry |= {"name": name, "becomes": items}
     looks = "" if name in undecided else looks_like(data, j)
     return {**entry, "looks": looks, "shown": visible(name), "odd": name in undecided}
 

@@ -244,7 +244,7 @@ function kindOf(column, plan, redraw) {
   });
   control.setAttribute("aria-label", `What ${column.shown} is`);
   control.dataset.focus = `kind-${column.name}`;
-  const becomes = keptColumns(plan).includes(column.name) ? "differs in most rows, so rules about it may not hold for new ones" : BECOMES[DECLARED_AS[chosen] ?? (chosen || column.kind)];
+  const becomes = keptColumns(plan).includes(column.name) ? "differs in most rows, so rules about it may not hold for new ones" : !chosen && column.becomes ? `rules test ${column.becomes.join(" and ")}` : BECOMES[DECLARED_AS[chosen] ?? (chosen || column.kind)];
   return [control, becomes && soft(becomes)];
 }
 
