@@ -202,7 +202,7 @@ def test_partitions_of_several_kinds_are_refused(client) -> None:
     with pytest.raises(DataError, match="partition 1: column 'size' has other ordered values here"):
         learner.fit(parts, dd.from_pandas(pd.concat([Y, Y]), npartitions=2, sort=False))
     parts = dd.from_delayed([dask.delayed(Y), dask.delayed(Y[["q", "p", "r"]])], meta=Y, verify_meta=False)
-    with pytest.raises(DataError, match="partition 1: its labels are not those of the first piece"):
+    with pytest.raises(DataError, match="partition 1: its labels are not those of the first chunk"):
         learner.fit(dd.from_pandas(pd.concat([X, X]), npartitions=2, sort=False), parts)
 
 
