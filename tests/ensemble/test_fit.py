@@ -46,7 +46,7 @@ def test_large_data_has_no_teacher_and_cross_validates_on_some(monkeypatch: pyte
     truth = (X[:, :2] > 0.5).astype(np.uint8)
     for enough, taught, expected in ((100, 239, [240, 80, 80, 80]), (160, 240, [240, 160, 160, 160])):
         monkeypatch.setattr(fitting, "_MAX_FOLD_EXAMPLES", enough)
-        monkeypatch.setattr(estimator, "_MAX_TAUGHT", taught)
+        monkeypatch.setattr(estimator, "_MAX_FOR_TEACHER", taught)
         model = estimator.RuleEnsembleClassifier(max_rules=2).fit(X, truth).model_
         assert ("teacher" in model.info) == (taught == 240)
         assert sizes == expected

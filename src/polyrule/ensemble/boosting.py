@@ -203,9 +203,9 @@ class Booster:
 
     def _head(self, gains: Floats) -> Bools:
         """Return the labels that exceed the cost of an entry; of many, those with the largest gains."""
-        head, most = gains > self.options.label_cost, self.options.max_head
-        if most is not None and head.sum() > most:
-            head[np.argsort(-gains, kind="stable")[most:]] = False
+        head, max_head = gains > self.options.label_cost, self.options.max_head
+        if max_head is not None and head.sum() > max_head:
+            head[np.argsort(-gains, kind="stable")[max_head:]] = False
         return head
 
 

@@ -1,7 +1,7 @@
 """Trial of other covered rows for one rule: does the loss rise if all weights are refitted to them?
 
 Most answers need no refit. Before a trial all derivatives of the loss are 0, so the derivatives after it, and the new
-row of the hessian, follow from the rows whose cover changes. A Newton step from there tells how much a refit gains.
+row of the hessian, follow from the rows whose cover changes. A Newton step from there estimates what a refit gains.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CoverTrial:
         self._hessians = solver.hessians_of(self._labels)
 
     def accept(self, covered: Bools) -> bool:
-        """Let the rule cover these rows, with weights refitted, unless the loss rises; return True if it does."""
+        """Change the rows that the rule covers and refit the weights, unless the loss rises; return True if changed."""
         solver, labels, rule = self._solver, self._labels, self._rule
         if np.array_equal(covered, self.covered):
             return True
@@ -73,14 +73,14 @@ class CoverTrial:
         for column, label in enumerate(self._labels.tolist()):
             inside, hessian = solver.support[:, label], self._hessians[column].copy()
             parts = covers[:, inside].T.astype(np.float64)
-            own = int(np.count_nonzero(inside[:place]))
+            own_place = int(np.count_nonzero(inside[:place]))
             added = np.zeros(len(parts))
             for side, (errors, spreads), is_in in ((-1.0, first, ~enter), (1.0, second, enter)):
-                parts[own] = is_in
+                parts[own_place] = is_in
                 gradient[inside, column] += side * (parts @ errors[:, column])
                 added += side * (parts @ (spreads[:, column] * is_in))
-            hessian[own] += added
-            hessian[:, own] = hessian[own]
+            hessian[own_place] += added
+            hessian[:, own_place] = hessian[own_place]
             matrices.append(hessian)
         penalties = penalties_of(len(gradient), solver.ridge)
         step, _ = newton_steps(matrices, solver.support[:, self._labels], penalties, gradient, self._compute)
@@ -99,7 +99,7 @@ class CoverTrial:
     @staticmethod
     def _derivatives(scores: Matrix, targets: Floats32, weights: Floats) -> tuple[Matrix, Matrix]:
         """Return the weighted derivatives of the loss by each score, the first and the second."""
-        probabilities, known = sigmoid(scores), ~np.isnan(targets)
-        errors = np.where(known, probabilities - targets, 0.0)
-        spreads = np.where(known, probabilities * (1 - probabilities), 0.0)
+        probabilities, is_known = sigmoid(scores), ~np.isnan(targets)
+        errors = np.where(is_known, probabilities - targets, 0.0)
+        spreads = np.where(is_known, probabilities * (1 - probabilities), 0.0)
         return weights[:, None] * errors, weights[:, None] * spreads

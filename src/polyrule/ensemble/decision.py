@@ -34,7 +34,7 @@ _SUITED: dict[str, DecisionKind] = {
     "subset": "subset",
     "hamming": "threshold",
 }
-# Macro-F1 rewards predicting rare labels at random. It may cost so much micro-F1 on the training data.
+# Macro-F1 rewards predicting rare labels at random. It may cost at most this much micro-F1 on the training data.
 _MAX_MICRO_LOSS = 0.015
 # Share of the dependence among labels, from the counts of label sets, that is added to the sums of the sets.
 _STRENGTHS = (0.0, 0.5, 1.0)
@@ -77,18 +77,18 @@ class OutOfFoldScores:
     @property
     def complete(self) -> OutOfFoldScores:
         """The examples of which all labels are known."""
-        known = (self.truth != UNKNOWN).all(axis=1)
-        return self if known.all() else self.of(known)
+        is_known = (self.truth != UNKNOWN).all(axis=1)
+        return self if is_known.all() else self.of(is_known)
 
 
 def choose(
-    known: OutOfFoldScores, kind: str, optimize: str, *, by_label: bool = False
+    out_of_fold: OutOfFoldScores, kind: str, optimize: str, *, by_label: bool = False
 ) -> tuple[Decision, dict[str, float]]:
     """Tune a decision; if `kind` is "auto", one of the kind that suits the measure.
 
     Parameters
     ----------
-    known : OutOfFoldScores
+    out_of_fold : OutOfFoldScores
     kind, optimize : str
         See `check_decision`.
     by_label : bool
@@ -103,16 +103,16 @@ def choose(
         Per kind the value of `optimize` in cross-validation: tuned on all folds but one and evaluated on that one.
     """
     selected = next((k for k in KINDS if k == kind), _SUITED[optimize])
-    if selected in SET_KINDS and ((kind == "auto" and by_label) or not len(known.complete.truth)):
+    if selected in SET_KINDS and ((kind == "auto" and by_label) or not len(out_of_fold.complete.truth)):
         selected = "threshold"
-    predicted = np.zeros_like(known.truth)
-    for fold in np.unique(known.fold):
-        held = known.fold == fold
-        others = known if held.all() else known.of(~held)
-        if selected in SET_KINDS and not len(others.complete.truth):
-            others = known
-        predicted[held] = tune(others, selected, optimize).labels(known.scores[held])
-    return tune(known, selected, optimize), {selected: known.value(predicted, optimize)}
+    predicted = np.zeros_like(out_of_fold.truth)
+    for fold in np.unique(out_of_fold.fold):
+        is_held_out = out_of_fold.fold == fold
+        rest = out_of_fold if is_held_out.all() else out_of_fold.of(~is_held_out)
+        if selected in SET_KINDS and not len(rest.complete.truth):
+            rest = out_of_fold
+        predicted[is_held_out] = tune(rest, selected, optimize).labels(out_of_fold.scores[is_held_out])
+    return tune(out_of_fold, selected, optimize), {selected: out_of_fold.value(predicted, optimize)}
 
 
 def check_decision(decision: str, optimize: str, monotone: Any) -> None:
@@ -128,60 +128,62 @@ def check_decision(decision: str, optimize: str, monotone: Any) -> None:
         raise OptionError(parameter="optimize", value=optimize, allowed=f"one of {', '.join(MEASURES)}")
 
 
-def tune(known: OutOfFoldScores, kind: DecisionKind, optimize: str) -> Decision:
+def tune(out_of_fold: OutOfFoldScores, kind: DecisionKind, optimize: str) -> Decision:
     """Tune the cutoffs, or collect the label sets, of one kind of decision."""
-    labels = known.truth.shape[1]
+    labels = out_of_fold.truth.shape[1]
     if kind in SET_KINDS:
-        known = known.complete
-        sets = seen_label_sets(known.truth)
+        out_of_fold = out_of_fold.complete
+        sets = seen_label_sets(out_of_fold.truth)
         if kind == "expected-f1":
             return Decision(kind, (), sets)
-        cutoff, bonuses = _set_cutoff(known, sets, optimize)
+        cutoff, bonuses = _set_cutoff(out_of_fold, sets, optimize)
         return Decision(kind, (cutoff,) * labels, sets, bonuses)
     if kind == "threshold":
-        return Decision(kind, (_shared_cutoff(known, optimize),) * labels)
+        return Decision(kind, (_shared_cutoff(out_of_fold, optimize),) * labels)
     tuned = rare_label_cutoffs if optimize == "macro-f1" else partial(_label_cutoffs, optimize=optimize)
-    cutoffs = tuned(known)
-    absent = ~(known.truth == 1).any(axis=0)
+    cutoffs = tuned(out_of_fold)
+    absent = ~(out_of_fold.truth == 1).any(axis=0)
     if absent.any():
-        cutoffs[absent] = _shared_cutoff(known, optimize)
-    return Decision(kind, tuple((_guarded(cutoffs, known) if optimize == "macro-f1" else cutoffs).tolist()))
+        cutoffs[absent] = _shared_cutoff(out_of_fold, optimize)
+    return Decision(kind, tuple((_guarded(cutoffs, out_of_fold) if optimize == "macro-f1" else cutoffs).tolist()))
 
 
-def _guarded(cutoffs: Matrix, known: OutOfFoldScores) -> Matrix:
+def _guarded(cutoffs: Matrix, out_of_fold: OutOfFoldScores) -> Matrix:
     """Return cutoffs moved towards that of micro-F1, as little as possible, so that they lose little of it."""
-    plain = _shared_cutoff(known, "micro-f1")
-    least = known.value(known.above(plain), "micro-f1") - _MAX_MICRO_LOSS
+    plain = _shared_cutoff(out_of_fold, "micro-f1")
+    min_micro = out_of_fold.value(out_of_fold.above(plain), "micro-f1") - _MAX_MICRO_LOSS
     for share in _SHRINKAGE:
         near = np.asarray(plain + share * (cutoffs - plain))
-        if known.value(known.above(near), "micro-f1") >= least:
+        if out_of_fold.value(out_of_fold.above(near), "micro-f1") >= min_micro:
             break
     return near
 
 
-def _shared_cutoff(known: OutOfFoldScores, optimize: str) -> float:
-    return _best_cutoff(known, map(known.above, _GRID), optimize)
+def _shared_cutoff(out_of_fold: OutOfFoldScores, optimize: str) -> float:
+    return _best_cutoff(out_of_fold, map(out_of_fold.above, _GRID), optimize)
 
 
 def _set_cutoff(
-    known: OutOfFoldScores, label_sets: tuple[tuple[int, ...], ...], optimize: str
+    out_of_fold: OutOfFoldScores, label_sets: tuple[tuple[int, ...], ...], optimize: str
 ) -> tuple[float, tuple[float, ...]]:
     """Return the best shared cutoff of label sets, and their bonuses; a lower cutoff favors larger sets."""
-    members = membership(label_sets, known.truth.shape[1])
-    some = known.of(np.arange(0, len(known.truth), max(1, len(known.truth) * len(members) // _MAX_TUNED)))
-    totals = some.scores @ members.T.astype(np.float64)
+    members = membership(label_sets, out_of_fold.truth.shape[1])
+    sample = out_of_fold.of(
+        np.arange(0, len(out_of_fold.truth), max(1, len(out_of_fold.truth) * len(members) // _MAX_TUNED))
+    )
+    totals = sample.scores @ members.T.astype(np.float64)
     sizes = members.sum(axis=1, dtype=np.float64)
-    bonuses = dependence(known.truth, label_sets, known.weights)
+    bonuses = dependence(out_of_fold.truth, label_sets, out_of_fold.weights)
 
     def labels(strength: float, cutoffs: Matrix) -> Iterable[Bytes]:
         return (members[places] for places in best_sets(totals + strength * bonuses, sizes, cutoffs))
 
-    best, most = 0.0, -np.inf
+    best, best_value = 0.0, -np.inf
     for strength in _STRENGTHS if optimize == "subset" else ():
-        value = max(some.value(predicted, optimize) for predicted in labels(strength, _GRID[::_COARSE]))
-        if value > most + _MIN_STRENGTH_GAIN:
-            best, most = strength, value
-    cutoff = _best_cutoff(some, labels(best, _GRID), optimize)
+        value = max(sample.value(predicted, optimize) for predicted in labels(strength, _GRID[::_COARSE]))
+        if value > best_value + _MIN_STRENGTH_GAIN:
+            best, best_value = strength, value
+    cutoff = _best_cutoff(sample, labels(best, _GRID), optimize)
     return cutoff, tuple((best * bonuses).tolist()) if best else ()
 
 
@@ -192,26 +194,26 @@ def best_sets(totals: Matrix, sizes: Matrix, cutoffs: Matrix) -> Iterator[Ints]:
     """
     distinct = np.unique(sizes)
     places = [np.flatnonzero(sizes == size) for size in distinct]
-    which = np.stack([some[np.argmax(totals[:, some], axis=1)] for some in places], axis=1)
+    which = np.stack([columns[np.argmax(totals[:, columns], axis=1)] for columns in places], axis=1)
     best = np.take_along_axis(totals, which, axis=1)
     for cutoff in cutoffs:
         net = best - cutoff * distinct
         yield np.where(net == net.max(axis=1, keepdims=True), which, len(sizes)).min(axis=1)
 
 
-def _label_cutoffs(known: OutOfFoldScores, optimize: str) -> Matrix:
+def _label_cutoffs(out_of_fold: OutOfFoldScores, optimize: str) -> Matrix:
     """Return the best cutoff of each label."""
     curves = accuracy_curves if optimize in ("hamming", "subset") else f1_curves
     # The grid in order of distance from 0, of which the first of equals is taken.
     order = np.argsort(np.abs(_GRID), kind="stable")
-    values = smoothed(curves(known, known.scores, _GRID))[order]
+    values = smoothed(curves(out_of_fold, out_of_fold.scores, _GRID))[order]
     return np.asarray(_GRID[order][np.argmax(values >= values.max(axis=0) - 1e-12, axis=0)])
 
 
-def _best_cutoff(known: OutOfFoldScores, predicted: Iterable[Bytes], optimize: str) -> float:
+def _best_cutoff(out_of_fold: OutOfFoldScores, predicted: Iterable[Bytes], optimize: str) -> float:
     """Return the cutoff with the largest smoothed value; of equals the one nearest 0, a probability of 50 %."""
     measures = (optimize, "micro-f1") if optimize == "macro-f1" else (optimize,)
-    values = np.array([[known.value(labels, measure) for measure in measures] for labels in predicted])
+    values = np.array([[out_of_fold.value(labels, measure) for measure in measures] for labels in predicted])
     value, *guards = (smoothed(column) for column in values.T)
     for micro in guards:
         value = np.where(micro >= micro.max() - _MAX_MICRO_LOSS, value, -1.0)
@@ -225,23 +227,23 @@ _MOVES = np.linspace(-2.0, 2.0, 41)
 _PRIOR_EXAMPLES = 30.0
 
 
-def rare_label_cutoffs(known: OutOfFoldScores) -> Matrix:
+def rare_label_cutoffs(out_of_fold: OutOfFoldScores) -> Matrix:
     """Return a cutoff for every label, for macro-F1, in which five examples count as much as five hundred.
 
     A cutoff tuned on five examples is mostly luck. All cutoffs first are on one line over the log-odds of the labels'
     prevalence; then each label moves away from the line as far as its examples support: its F1 is averaged with that of
     all labels, which weighs as much as a few examples.
     """
-    scores, present = known.scores, known.weights @ (known.truth == 1)
-    total = known.weights @ (known.truth != UNKNOWN)
+    scores, present = out_of_fold.scores, out_of_fold.weights @ (out_of_fold.truth == 1)
+    total = out_of_fold.weights @ (out_of_fold.truth != UNKNOWN)
     prevalence = np.round(logit((present + 0.5) / (total + 1)), 9)
     best, line = -1.0, np.zeros(len(present))
     for tilt in _TILTS:
-        heights = smoothed(f1_curves(known, scores - tilt * prevalence, _HEIGHTS).mean(axis=1))
+        heights = smoothed(f1_curves(out_of_fold, scores - tilt * prevalence, _HEIGHTS).mean(axis=1))
         if heights.max() > best + 1e-12:
             best = float(heights.max())
             line = _HEIGHTS[int(np.argmax(heights))] + tilt * prevalence
-    curves = f1_curves(known, scores - line, _MOVES)
+    curves = f1_curves(out_of_fold, scores - line, _MOVES)
     shrunk = (present * curves + _PRIOR_EXAMPLES * curves.mean(axis=1, keepdims=True)) / (present + _PRIOR_EXAMPLES)
     return np.asarray(line + _MOVES[np.argmax(smoothed(shrunk), axis=0)])
 
@@ -260,10 +262,10 @@ def macro_f1(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
 
 def example_f1(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
     """Return the mean F1 of the examples' label sets; 1 for two empty sets."""
-    present, known = truth == 1, truth != UNKNOWN
+    present, is_known = truth == 1, truth != UNKNOWN
     right = (present & (predicted == 1)).sum(axis=1, dtype=np.float64)
-    total = present.sum(axis=1, dtype=np.float64) + (predicted * known).sum(axis=1, dtype=np.float64)
-    return _mean(_f1(right, total, empty=1.0), weights * known.any(axis=1))
+    total = present.sum(axis=1, dtype=np.float64) + (predicted * is_known).sum(axis=1, dtype=np.float64)
+    return _mean(_f1(right, total, empty=1.0), weights * is_known.any(axis=1))
 
 
 def subset_accuracy(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
@@ -274,8 +276,8 @@ def subset_accuracy(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
 
 def hamming_accuracy(truth: Bytes, predicted: Bytes, weights: Floats) -> float:
     """Return the share of right decisions, 1 minus the Hamming loss."""
-    known = truth != UNKNOWN
-    return _mean((truth == predicted)[known], np.broadcast_to(weights[:, None], truth.shape)[known])
+    is_known = truth != UNKNOWN
+    return _mean((truth == predicted)[is_known], np.broadcast_to(weights[:, None], truth.shape)[is_known])
 
 
 #: Values of the parameter `optimize`. A label that is unknown counts nowhere.
@@ -321,24 +323,24 @@ def smoothed(values: Matrix) -> Matrix:
     return np.asarray(np.mean(windows, axis=0))
 
 
-def f1_curves(known: OutOfFoldScores, scores: Matrix, cutoffs: Matrix) -> Matrix:
+def f1_curves(out_of_fold: OutOfFoldScores, scores: Matrix, cutoffs: Matrix) -> Matrix:
     """Return F1 by cutoff and label; 0 if a label is neither present nor predicted."""
-    right, claimed, present = _counts(known, scores, cutoffs)
+    right, claimed, present = _counts(out_of_fold, scores, cutoffs)
     return _f1(right, claimed + present)
 
 
-def accuracy_curves(known: OutOfFoldScores, scores: Matrix, cutoffs: Matrix) -> Matrix:
+def accuracy_curves(out_of_fold: OutOfFoldScores, scores: Matrix, cutoffs: Matrix) -> Matrix:
     """Return the share of right decisions by cutoff and label."""
-    right, claimed, present = _counts(known, scores, cutoffs)
-    total = known.weights @ (known.truth != UNKNOWN)
+    right, claimed, present = _counts(out_of_fold, scores, cutoffs)
+    total = out_of_fold.weights @ (out_of_fold.truth != UNKNOWN)
     return np.asarray(1 - np.divide(claimed + present - 2 * right, total, out=np.zeros_like(right), where=total > 0))
 
 
-def _counts(known: OutOfFoldScores, scores: Matrix, cutoffs: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _counts(out_of_fold: OutOfFoldScores, scores: Matrix, cutoffs: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Return the weight of the examples with the label and predicted, predicted, and with the label."""
     right, claimed = np.empty((2, len(cutoffs), scores.shape[1]))
-    counted = known.weights[:, None] * (known.truth != UNKNOWN)
-    weighted = known.weights[:, None] * (known.truth == 1)
+    counted = out_of_fold.weights[:, None] * (out_of_fold.truth != UNKNOWN)
+    weighted = out_of_fold.weights[:, None] * (out_of_fold.truth == 1)
     for place, cutoff in enumerate(cutoffs):
         above = scores >= cutoff
         right[place] = (weighted * above).sum(axis=0)

@@ -157,8 +157,8 @@ def _out_of_fold(
     truth, weights = examples.truth[rows[order]], examples.weights[rows[order]]
 
     def scores(calibration: Calibration, points: int) -> Matrix:
-        found = [_scores(model, examples.table[places], calibration, points) for places, model in parts]
-        return np.concatenate(found)[order]
+        parts_of_scores = [_scores(model, examples.table[places], calibration, points) for places, model in parts]
+        return np.concatenate(parts_of_scores)[order]
 
     plain = scores(Calibration(), 0)
     base = np.concatenate([np.broadcast_to(model.base, (len(places), labels)) for places, model in parts])[order]

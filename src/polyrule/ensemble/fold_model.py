@@ -52,7 +52,7 @@ class SoftTargets:
     Parameters
     ----------
     binning : Binning
-    given : Examples
+    source : Examples
     options : FitOptions
     final : bool
         True for the final model, which has more synthetic examples.
@@ -63,39 +63,39 @@ class SoftTargets:
     def __init__(
         self,
         binning: Binning,
-        given: Examples,
+        source: Examples,
         options: FitOptions,
         *,
         final: bool,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._binning, self._given, self._seed = binning, given, options.seed
-        self._design = FeatureMatrix.of(binning, given.table)
-        matrix = self._design.from_table(given.table)
+        self._binning, self._source, self._seed = binning, source, options.seed
+        self._design = FeatureMatrix.of(binning, source.table)
+        matrix = self._design.from_table(source.table)
         self._synthetic = self._n_synthetic(0 if options.text else _ROUNDS, final)
         trees, threads = None if final else _FOLD_TREES, options.compute.threads
-        complete = (given.truth != UNKNOWN).all(axis=1)
+        complete = (source.truth != UNKNOWN).all(axis=1)
         keep = self._synthetic > 0 or not complete.all()
-        known = slice(None) if complete.all() else complete
-        arrays = matrix[known], given.truth[known], given.weights[known]
+        labeled = slice(None) if complete.all() else complete
+        arrays = matrix[labeled], source.truth[labeled], source.weights[labeled]
         self._teacher = SoftLabelModel(*arrays, options.seed, threads, trees, stop, keep)
         self.model_weights = self._teacher.model_weights
         estimates: Floats32 = self._teacher.out_of_fold
         if not complete.all():
-            estimates = np.empty(given.truth.shape, dtype=np.float32)
+            estimates = np.empty(source.truth.shape, dtype=np.float32)
             estimates[complete] = self._teacher.out_of_fold
             estimates[~complete] = self._teacher.predict(matrix[~complete])
         self.targets = estimates
-        for rows in row_blocks(len(given), 1, _BLOCK):
-            labels = hard_targets(given.truth[rows])
+        for rows in row_blocks(len(source), 1, _BLOCK):
+            labels = hard_targets(source.truth[rows])
             self.targets[rows] = self.targets[rows] * np.float32(options.trust) + labels * np.float32(1 - options.trust)
         if self._synthetic:
-            self._codes = binning.codes(given.table)
+            self._codes = binning.codes(source.table)
             self._near = nearest_neighbors(matrix, _NEIGHBORS, np.random.default_rng([options.seed, 2]))
 
     def _n_synthetic(self, rounds: int, final: bool) -> int:
         """Return the number of synthetic examples; half of one text and half of another would be no text."""
-        examples, labels = self._given.truth.shape
+        examples, labels = self._source.truth.shape
         number = min(rounds * examples, _MAX_EXAMPLES - examples)
         if final:
             number = max(number, min(_DRAWS * number, _MAX_TARGETS // max(1, labels) - examples))
@@ -104,21 +104,23 @@ class SoftTargets:
 
     def examples(self) -> TrainingExamples:
         """Return the training examples and synthetic ones, which have together the same weight."""
-        given, binning = self._given, self._binning
+        source, binning = self._source, self._binning
         if not self._synthetic:
-            return plain_examples(binning, given.table, self.targets, given.weights)
+            return plain_examples(binning, source.table, self.targets, source.weights)
         random = np.random.default_rng([self._seed, 0, 0])
-        mixed, sources = synthesize(self._codes, self._near, self._synthetic, _EXCHANGE, random)
-        estimates = self._teacher.predict(self._design.from_codes(mixed[list(self._design.features)], self._synthetic))
-        weights = given.weights[sources]
-        weights *= given.weights.sum() / weights.sum()
-        codes = np.hstack([self._codes, mixed])
+        synthetic, sources = synthesize(self._codes, self._near, self._synthetic, _EXCHANGE, random)
+        estimates = self._teacher.predict(
+            self._design.from_codes(synthetic[list(self._design.features)], self._synthetic)
+        )
+        weights = source.weights[sources]
+        weights *= source.weights.sum() / weights.sum()
+        codes = np.hstack([self._codes, synthetic])
         return TrainingExamples(
             lambda feature: codes[feature],
             np.vstack([self.targets, estimates]),
-            np.concatenate([given.weights, weights]),
-            np.concatenate([np.arange(len(given)), sources]),
-            len(given),
+            np.concatenate([source.weights, weights]),
+            np.concatenate([np.arange(len(source)), sources]),
+            len(source),
         )
 
 
@@ -132,7 +134,7 @@ class FoldModel:
 
     Parameters
     ----------
-    given : Examples
+    source : Examples
     options : FitOptions
     number : int
         0 for the final model.
@@ -151,14 +153,14 @@ class FoldModel:
         Weight of each model of the teacher; empty without one.
     """
 
-    def __init__(self, given: Examples, options: FitOptions, number: int, schedule: FitSchedule) -> None:
+    def __init__(self, source: Examples, options: FitOptions, number: int, schedule: FitSchedule) -> None:
         schedule.begin(number)
         self._number, self._schedule = number, schedule
         start = (condition for rule in options.start for condition in flatten(rule.body))
-        self.binning = Binning.of(given.table, options.max_bins, start)
-        self.base = base_log_odds(given.truth, given.weights)
+        self.binning = Binning.of(source.table, options.max_bins, start)
+        self.base = base_log_odds(source.truth, source.weights)
         self.teacher: dict[str, float] = {}
-        examples = self._training_examples(given, options)
+        examples = self._training_examples(source, options)
         pruner = self._pooled(examples, options)
         self._prune(pruner, examples, options)
         self.bodies, self.finished = pruner.bodies, not schedule.interrupted
@@ -195,19 +197,19 @@ class FoldModel:
             self.bodies, self._coefficients = pruner.bodies, pruner.solver.coefficients
             self._signs = pruner.solver.signs
 
-    def _training_examples(self, given: Examples, options: FitOptions) -> TrainingExamples:
+    def _training_examples(self, source: Examples, options: FitOptions) -> TrainingExamples:
         """Return the examples with soft targets if there is a teacher, which needs half of them with all labels."""
         schedule, number = self._schedule, self._number
-        complete = np.count_nonzero((given.truth != UNKNOWN).all(axis=1))
-        cells = len(given) * given.table.shape[1]
-        if not options.teacher or cells > _MAX_CELLS or complete < max(_MIN_EXAMPLES, len(given) / 2):
-            return plain_examples(self.binning, given.table, hard_targets(given.truth), given.weights)
+        complete = np.count_nonzero((source.truth != UNKNOWN).all(axis=1))
+        cells = len(source) * source.table.shape[1]
+        if not options.teacher or cells > _MAX_CELLS or complete < max(_MIN_EXAMPLES, len(source) / 2):
+            return plain_examples(self.binning, source.table, hard_targets(source.truth), source.weights)
         schedule.report(number, "teacher", 0.0)
 
         def late() -> bool:
             return schedule.out_of_time(number, _TEACHER_SHARE)
 
-        soft_targets = SoftTargets(self.binning, given, options, final=number == 0, stop=late)
+        soft_targets = SoftTargets(self.binning, source, options, final=number == 0, stop=late)
         self.teacher = soft_targets.model_weights
         return soft_targets.examples()
 

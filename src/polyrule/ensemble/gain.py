@@ -151,8 +151,8 @@ def best_conditions(
     """
     compute = gradients.compute
     if compute.backend is None:
-        some = table if features is None else table.only(features.tolist())
-        return reference_best_conditions(some, rows, gradients, sign, offset, judges)
+        searched = table if features is None else table.only(features.tolist())
+        return reference_best_conditions(searched, rows, gradients, sign, offset, judges)
     offset = np.zeros((2, len(gradients.root)), dtype=np.int64) if offset is None else offset
     columns = np.arange(len(gradients.root)) if judges is None else np.append(0, judges + 1)
     features = np.arange(len(table.slot)) if features is None else features

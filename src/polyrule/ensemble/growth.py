@@ -1,7 +1,17 @@
 """Growth of the body of one rule: add the condition with the largest gain until none gains enough.
 
 A condition is added to those that must all hold, or to a group of alternatives of which some must. Either way it
-decides about some rows, the border, while others are covered in any case; see `polyrule.ensemble.gain`.
+decides about some rows, the border, while others are covered in any case; see `polyrule.ensemble.gain`. An example, in
+which "at least 2 of" the group (a, b) gets the member c::
+
+    row             0  1  2  3  4  5  6  7  8  9
+    a holds         x  x  x  x  .  .  .  .  .  .
+    b holds         x  x  .  .  x  x  .  .  .  .
+    members held    2  2  1  1  1  1  0  0  0  0
+    covered anyway  x  x  .  .  .  .  .  .  .  .   the offset: its sums are added to those of each candidate
+    border          .  .  x  x  x  x  .  .  .  .   covered if c holds; only these rows are searched
+    c holds         .  x  x  .  x  .  x  .  .  .
+    covered with c  x  x  x  .  x  .  .  .  .  .   the offset, and rows 2 and 4 of the border
 """
 
 from __future__ import annotations
@@ -67,20 +77,20 @@ class GrownBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """Extension of a body: a test becomes one of `members`, of which `least` must hold beside `others`.
+    """Extension of a body: a test becomes one of `members`, of which `least` must hold beside the `rest`.
 
     Without members it is one more condition that must hold.
     """
 
     body: GrownBody
-    others: tuple[AnyTest, ...]
+    rest: tuple[AnyTest, ...]
     members: tuple[BinTest, ...] = ()
     least: int = 1
 
     def tests(self, test: BinTest) -> tuple[AnyTest, ...]:
         """Return the tests of the extended body."""
         added = BinGroup((*self.members, test), self.least) if self.members else test
-        return simplify((*self.others, added))
+        return simplify((*self.rest, added))
 
     def allows(self, test: BinTest) -> bool:
         """Return True if `test` is a new member: "at least 2 of" must not count the same direction twice."""
@@ -124,26 +134,26 @@ class Search:
 
     def steps(self, body: GrownBody) -> Iterator[Step]:
         """Yield the extensions of a body: a further condition, or a further member of a group, or a first group."""
-        tests, most = body.tests, self.options.max_members
+        tests, max_members = body.tests, self.options.max_members
         yield Step(body, tests)
         group = next((test for test in tests if isinstance(test, BinGroup)), None)
         if group is not None:
-            if len(group.members) < most:
-                others = tuple(test for test in tests if test is not group)
-                yield Step(body, others, group.members, group.least)
-                yield Step(body, others, group.members, group.least + 1)
+            if len(group.members) < max_members:
+                rest = tuple(test for test in tests if test is not group)
+                yield Step(body, rest, group.members, group.least)
+                yield Step(body, rest, group.members, group.least + 1)
             return
         singles = tuple(single_tests(tests))
-        if most > 1 and singles:
+        if max_members > 1 and singles:
             yield Step(body, tests[:-1], singles[-1:])
-        if most > 2 and len(singles) == 2:
+        if max_members > 2 and len(singles) == 2:
             yield Step(body, (), singles, 2)
 
     def rows(self, step: Step) -> tuple[Ints32, Ints32]:
         """Return the rows that are covered in any case, and the border, which is covered if the test holds."""
         if not step.members:
             return step.body.rows[:0], step.body.rows
-        inside = np.logical_and.reduce([self._mask(test) for test in step.others]) if step.others else True
+        inside = np.logical_and.reduce([self._mask(test) for test in step.rest]) if step.rest else True
         count = np.sum([self._mask(test) for test in step.members], axis=0, dtype=np.uint8)
         sure, border = inside & (count >= step.least), inside & (count == step.least - 1)
         return np.flatnonzero(sure).astype(np.int32), np.flatnonzero(border).astype(np.int32)
@@ -186,9 +196,9 @@ class Search:
         sign, judges, min_gain = self.table.sign(body.tests), None, 0.0
         if body.tests:
             gains = gradients.label_gains(body.sums, sign)
-            most = options.judges if step.members else _MAX_JUDGES
-            if most < len(gains):
-                judges = np.sort(np.argsort(-gains, kind="stable")[:most])
+            max_labels = options.judges if step.members else _MAX_JUDGES
+            if max_labels < len(gains):
+                judges = np.sort(np.argsort(-gains, kind="stable")[:max_labels])
                 gains = gains[judges]
             min_gain = options.min_gain(math.fsum(np.maximum(gains - gradients.cost, 0)), len(self._features))
         return best_conditions(self.table, border, gradients, features, sign, offset, judges), min_gain

@@ -115,8 +115,8 @@ class FitOptions:
 
         Builds that are too short for the labels all find rules for the same common ones.
         """
-        most = self.build.max_rules
-        return most if self.n_builds == 1 else min(most, max(-(-most // 2), labels))
+        max_rules = self.build.max_rules
+        return max_rules if self.n_builds == 1 else min(max_rules, max(-(-max_rules // 2), labels))
 
     def for_examples(self, examples: Examples) -> FitOptions:
         """Return the options with all that depends on the examples."""

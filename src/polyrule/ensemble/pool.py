@@ -90,7 +90,7 @@ def drawn(hashes: Words, weights: Floats, share: float, seed: int, number: int) 
     (True, True)
     """
     offset = np.uint64(((seed + 1) * 0x2545F4914F6CDD1D + (number + 1) * _SPREAD) % 2**64)
-    keys = _mixed(hashes + offset)
+    keys = _mix(hashes + offset)
     order = np.argsort(keys, kind="stable")
     total = np.cumsum(weights[order])
     return np.asarray(keys <= keys[order[min(len(order) - 1, int(np.searchsorted(total, share * total[-1])))]])
@@ -101,11 +101,11 @@ def code_hashes(examples: TrainingExamples, features: int) -> Words:
     hashes = np.zeros(examples.examples, dtype=np.uint64)
     for feature in range(features):
         codes = examples.column(feature)[: examples.examples].astype(np.uint64)
-        hashes += _mixed((codes + np.uint64(1)) * _mixed(np.array([(feature + 1) * _SPREAD % 2**64], dtype=np.uint64)))
+        hashes += _mix((codes + np.uint64(1)) * _mix(np.array([(feature + 1) * _SPREAD % 2**64], dtype=np.uint64)))
     return hashes
 
 
-def _mixed(bits: Words) -> Words:
+def _mix(bits: Words) -> Words:
     """Spread every bit over all 64 (SplitMix64, Steele, Lea and Flood 2014)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

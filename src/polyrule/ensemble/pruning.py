@@ -70,8 +70,8 @@ class RulePruner:
             head = solver.support[place + 1]
             key = np.packbits(covers[:, place] ^ covers[0, place]).tobytes()
             for other in first.setdefault(key, []):
-                flip = 1 if covers[0, other] == covers[0, place] else -1
-                if self._can_take(other, head, flip * self.rules[place].sign):
+                side = 1 if covers[0, other] == covers[0, place] else -1
+                if self._can_take(other, head, side * self.rules[place].sign):
                     solver.widen(other, head)
                     gone.append(place)
                     break
@@ -153,8 +153,8 @@ class RulePruner:
         while (length := self.labels_per_head()) > labels_per_head:
             saliency = self._saliency()
             count = int(solver.support[1 + self.n_start :].sum())
-            surplus = max(1, int(count * (1 - labels_per_head / length)))
-            order = np.argsort(saliency, axis=None, kind="stable")[: min(surplus, 1 + count // 6)]
+            n_excess = max(1, int(count * (1 - labels_per_head / length)))
+            order = np.argsort(saliency, axis=None, kind="stable")[: min(n_excess, 1 + count // 6)]
             rules, labels = np.unravel_index(order, saliency.shape)
             for rule, label in zip(rules.tolist(), labels.tolist(), strict=True):
                 solver.drop(rule, label)

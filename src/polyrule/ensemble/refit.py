@@ -54,21 +54,23 @@ def refit(
     ridge = float(ensemble.info.get("ridge", 1.0) if ridge is None else ridge)
     if not ridge > 0:
         raise ModelError(f"ridge must be a positive number, not {ridge}")
-    kept = {ensemble.position(index) for index in keep}
+    fixed_rules = {ensemble.position(index) for index in keep}
     data = of_weight(data)
     covers, truth, weights = training(ensemble, data)
     coefficients, support = matrix_of(ensemble)
     signs = np.array([0, *signs_of_rules(ensemble)])
     for label in range(truth.shape[1]):
         free = support[:, label].copy()
-        free[[1 + rule for rule in kept]] = False
-        known = ~np.isnan(truth[:, label])
-        wrong_side = 1 - 2 * truth[known, label]
-        offset = wrong_side * (covers[known] @ np.where(free, 0.0, coefficients[:, label]))
+        free[[1 + rule for rule in fixed_rules]] = False
+        is_known = ~np.isnan(truth[:, label])
+        wrong_side = 1 - 2 * truth[is_known, label]
+        offset = wrong_side * (covers[is_known] @ np.where(free, 0.0, coefficients[:, label]))
         while True:
-            columns, zeros = wrong_side[:, None] * covers[np.ix_(known, free)], np.zeros(np.count_nonzero(free))
+            columns, zeros = wrong_side[:, None] * covers[np.ix_(is_known, free)], np.zeros(np.count_nonzero(free))
             penalties = penalties_of(len(zeros), ridge)
-            coefficients[free, label] = minimize_logistic_loss(columns, weights[known], zeros, zeros, penalties, offset)
+            coefficients[free, label] = minimize_logistic_loss(
+                columns, weights[is_known], zeros, zeros, penalties, offset
+            )
             wrong = free & (coefficients[:, label] * signs < 0)
             if not wrong.any():
                 break
@@ -78,7 +80,7 @@ def refit(
     rules = []
     for number, rule in enumerate(ensemble.rules):
         if signs[number + 1] and not coefficients[number + 1].any():
-            kept = {other - (other > number) for other in kept}
+            fixed_rules = {other - (other > number) for other in fixed_rules}
             continue
         weighed = (Entry(entry.label, float(coefficients[number + 1, entry.label])) for entry in rule.head)
         head = tuple(entry for entry in weighed if entry.weight != 0)
@@ -86,19 +88,19 @@ def refit(
             replace(rule, head=head or rule.head[:1], coverage=float(weights[covers[:, number + 1] > 0].sum()))
         )
     digest = fingerprint(*examples_of(data)[:3])
-    stated = {"targets": "labels", "ridge": ridge, "kept": sorted(kept)}
+    weight_info = {"targets": "labels", "ridge": ridge, "kept": sorted(fixed_rules)}
     digest = fingerprint(*examples_of(data)[:3])
     if ensemble.info.get("data_fingerprint") == digest and "calibration" in ensemble.info:
-        stated["of_training"] = True  # `verify` can learn and refit again
+        weight_info["of_training"] = True  # `verify` can learn and refit again
     if ensemble.info.get("data_fingerprint") == digest and "calibration" in ensemble.info:
-        stated["of_training"] = True  # `verify` can learn and refit again
+        weight_info["of_training"] = True  # `verify` can learn and refit again
     info = {key: value for key, value in ensemble.info.items() if key not in ("calibration", "teacher")}
     info |= {"examples": len(truth), "data_fingerprint": digest}
     fitted = replace(
         ensemble,
         rules=tuple(rules),
         intercepts=tuple(float(number) for number in coefficients[0]),
-        info=info | {"ridge": ridge, "weights": stated},
+        info=info | {"ridge": ridge, "weights": weight_info},
     )
     return with_threshold_intervals(fitted, as_fitted(data.X, ensemble.features))
 
@@ -137,8 +139,8 @@ def of_weight(data: Dataset) -> Dataset:
     """Return the examples of positive weight; the others count nowhere."""
     if data.weights is None:
         return data
-    kept = integer_weights(data.weights, len(data))[0] > 0
-    return data if kept.all() else data[kept]
+    has_weight = integer_weights(data.weights, len(data))[0] > 0
+    return data if has_weight.all() else data[has_weight]
 
 
 def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Floats]:
@@ -194,5 +196,5 @@ def signs_of_rules(ensemble: RuleEnsemble) -> list[int]:
 def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:
     """Return the derivatives of the penalized loss of one label; the first column of `covers` is the intercept's."""
     gradient = expit(offset + covers @ at) - truth
-    known = np.where(np.isnan(gradient), 0.0, gradient)
-    return np.asarray(covers.T @ (weights * known) + penalties_of(len(at), ridge) * at)
+    is_known = np.where(np.isnan(gradient), 0.0, gradient)
+    return np.asarray(covers.T @ (weights * is_known) + penalties_of(len(at), ridge) * at)

@@ -14,7 +14,7 @@ def to_points(
     coefficients: Matrix,
     covers: Matrix | Bytes,
     weights: Floats,
-    most: int,
+    max_points: int,
     signs: npt.NDArray[np.int8] | None = None,
     *,
     one_unit: bool = False,
@@ -31,7 +31,7 @@ def to_points(
     covers : ndarray, shape (rows, 1 + rules)
     weights : ndarray
         Weights of the rows.
-    most : int
+    max_points : int
         Maximum number of points of a rule, positive or negative; intercepts may be larger.
     signs : ndarray of int8, shape (1 + rules,), optional
         Required sign of the points of each rule, 0 for any.
@@ -48,19 +48,17 @@ def to_points(
     largest = np.abs(coefficients[1:]).max(axis=0, initial=0)
     if one_unit:
         largest = np.full(len(largest), largest.max(initial=0))
-    unit = np.where(largest > 0, largest / most, 1.0)
+    unit = np.where(largest > 0, largest / max_points, 1.0)
     points = np.rint(coefficients / unit)
-    lowest, highest = np.full(len(points), -float(most)), np.full(len(points), float(most))
-    lowest[0], highest[0] = -np.inf, np.inf
+    lower, upper = np.full(len(points), -float(max_points)), np.full(len(points), float(max_points))
+    lower[0], upper[0] = -np.inf, np.inf
     if signs is not None:
-        lowest[signs > 0] = highest[signs < 0] = 0
+        lower[signs > 0] = upper[signs < 0] = 0
     for label in range(coefficients.shape[1]):
         free = np.flatnonzero(coefficients[:, label])
         # The target is the probability by weights, not the label, which would undo the ridge and the calibration.
         target = sigmoid(covers @ coefficients[:, [label]])
-        points[:, label] = _corrected(
-            points[:, label], free, covers, target, weights, float(unit[label]), lowest, highest
-        )
+        points[:, label] = _corrected(points[:, label], free, covers, target, weights, float(unit[label]), lower, upper)
     return points, (float(unit[0]) if one_unit and len(unit) else tuple(unit.tolist()))
 
 
@@ -71,8 +69,8 @@ def _corrected(
     target: Matrix,
     weights: Floats,
     unit: float,
-    lowest: Floats,
-    highest: Floats,
+    lower: Floats,
+    upper: Floats,
 ) -> npt.NDArray[np.float64]:
     """Change one number by one point at a time, by which the loss decreases most, until none decreases it."""
     current = points.copy()
@@ -82,7 +80,7 @@ def _corrected(
         best, move = reached, None
         for place in free.tolist():
             for step in (-1.0, 1.0):
-                if not lowest[place] <= current[place] + step <= highest[place]:
+                if not lower[place] <= current[place] + step <= upper[place]:
                     continue
                 value = float(loss(scores + step * unit * covers[:, [place]], target, weights)[0])
                 if value < best - 1e-9 * abs(best):

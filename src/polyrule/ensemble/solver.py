@@ -98,7 +98,7 @@ class Solver:
         self.signs = np.zeros(1, dtype=np.int8)
         self._gradients: npt.NDArray[np.int32] | None = None
         self.scale = float(2.0 ** (_SCALE_BITS - weight_bits(weights)))
-        self._stale = np.ones(labels, dtype=bool)  # gradients that do not belong to the weights
+        self._outdated = np.ones(labels, dtype=bool)  # gradients that do not belong to the weights
         self.solve(steps=50)
 
     @property
@@ -122,16 +122,16 @@ class Solver:
             self._gradients = self._compute.xp.zeros((2, rows, 1 + labels), dtype=np.int32)
             self._gradients[0, :, 0] = 1
             self._gradients[1, : self._examples, 0] = 1
-        stale = np.flatnonzero(self._stale)
-        if len(stale):
-            self._stale[:] = False
-            weights = (stale, self.coefficients[:, stale], self.support[:, stale], self.scale)
+        outdated = np.flatnonzero(self._outdated)
+        if len(outdated):
+            self._outdated[:] = False
+            weights = (outdated, self.coefficients[:, outdated], self.support[:, outdated], self.scale)
             self._logistic.write_gradients(*weights, *self._gradients)
         return self._gradients
 
     def release_gradients(self) -> None:
         """Free the memory of the gradients until they are read again."""
-        self._gradients, self._stale[:] = None, True
+        self._gradients, self._outdated[:] = None, True
 
     def add(self, rows: Ints32, head: Bools, sign: int = 0) -> None:
         """Append a rule that covers `rows` and may weight the labels in `head`; its weights start at 0."""
@@ -162,10 +162,10 @@ class Solver:
         self.coefficients = np.delete(self.coefficients, place, axis=0)
         self.support = np.delete(self.support, place, axis=0)
         self.signs = np.delete(self.signs, place)
-        self._stale[labels] = True
+        self._outdated[labels] = True
 
     def widen(self, rule: int, head: Bools) -> None:
-        """Let a rule, counted from 0, weight further labels."""
+        """Add labels to the head of a rule, counted from 0."""
         added = np.flatnonzero(head & ~self.support[rule + 1])
         self.support[rule + 1, added] = True
         self._outdate(added)
@@ -185,7 +185,7 @@ class Solver:
             self._descend(batch, steps)
             while len(changed := self._drop_wrong_signs(batch)):
                 self._descend(changed, steps)
-            self._stale[batch] = True
+            self._outdated[batch] = True
 
     def objective(self) -> float:
         """Return the penalized loss."""
@@ -199,17 +199,17 @@ class Solver:
         return math.fsum(terms)
 
     def set_cover(self, rule: int, covered: Bools) -> None:
-        """Let a rule, counted from 0, cover other rows. The weights do not change until `solve`."""
+        """Change the rows that a rule, counted from 0, covers. The weights do not change until `solve`."""
         labels = np.flatnonzero(self.support[rule + 1])
         self._covers[rule + 1] = self._compute.xp.asarray(covered.astype(np.uint8))
         self._outdate(labels)
-        self._stale[labels] = True
+        self._outdated[labels] = True
 
     def restore(self, labels: Ints, coefficients: Matrix, support: Bools) -> None:
         """Set weights and support of `labels` to those of an earlier state."""
         self.coefficients[:, labels], self.support[:, labels] = coefficients, support
         self._outdate(labels)
-        self._stale[labels] = True
+        self._outdated[labels] = True
 
     def hessians_of(self, labels: Ints) -> list[Matrix]:
         """Return the hessians of the weights in the support, without the penalty; compute those that are missing."""
@@ -242,8 +242,8 @@ class Solver:
         return float(np.abs(self._gradient(np.arange(len(self._hessians)), self.coefficients)).max(initial=0))
 
     def _batches(self, labels: Ints | None) -> list[Ints]:
-        every = np.arange(len(self._hessians)) if labels is None else labels
-        return [every[some] for some in row_blocks(len(every), 1, _MAX_LABELS)]
+        all_labels = np.arange(len(self._hessians)) if labels is None else labels
+        return [all_labels[places] for places in row_blocks(len(all_labels), 1, _MAX_LABELS)]
 
     def _drop_wrong_signs(self, labels: Ints) -> Ints:
         """Remove labels from heads if their weight has the wrong sign, and return these labels."""
@@ -260,9 +260,9 @@ class Solver:
 
     def _shrink_hessian(self, place: int, label: int) -> None:
         """Remove the row and column of a rule from the hessian of a label."""
-        known, inside = self._hessians[label], int(self.support[:place, label].sum())
-        if known is not None:
-            self._hessians[label] = np.delete(np.delete(known, inside, axis=0), inside, axis=1)
+        hessian, inside = self._hessians[label], int(self.support[:place, label].sum())
+        if hessian is not None:
+            self._hessians[label] = np.delete(np.delete(hessian, inside, axis=0), inside, axis=1)
 
     def _shared_hessian(self, labels: Ints, rows: Ints32) -> Matrix:
         """Return the hessian that each rule shares with the rows, per label; shape (1 + rules, labels)."""
@@ -271,9 +271,9 @@ class Solver:
             arrays = (self._covers[: self._size], rows, hessian, labels + 1)
             return np.asarray(self._compute.device.shared_curvature(*arrays).astype(np.float64) / self.scale)
         for block in row_blocks(len(rows), len(labels), _BLOCK_CELLS, least=256):
-            some = rows[block]
-            covers = self._covers[: self._size, some].astype(np.float64)
-            total += covers @ hessian[np.ix_(some, labels + 1)].astype(np.float64)
+            block_rows = rows[block]
+            covers = self._covers[: self._size, block_rows].astype(np.float64)
+            total += covers @ hessian[np.ix_(block_rows, labels + 1)].astype(np.float64)
         return total / self.scale
 
     def _penalties(self) -> Floats:
