@@ -3,7 +3,7 @@
 Its trees are extremely randomized (Geurts, Ernst and Wehenkel 2006), compiled or the same in NumPy. A node tries some
 features, with one random threshold each, and takes the one that brings the codes of its examples nearest to the mean
 of their side. All sums are whole numbers and every random number is drawn in one order, so that a tree is the same on
-every machine.
+every machine that has the same generators of NumPy.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def minimize_logistic_loss(
 ) -> Floats:
     """Minimize the logistic loss plus a quadratic penalty for the distance from `center`, by Newton's method.
 
-    Steps end when the next one would vanish in rounding, so that every machine finds the same minimum.
+    Steps end when the next one would vanish in rounding, so that minima differ between machines in last digits only.
 
     Parameters
     ----------
