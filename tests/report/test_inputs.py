@@ -25,7 +25,7 @@ def test_models_come_as_lists_mappings_files_and_estimators(model, tmp_path):
         model_ = model
 
     inputs = read_inputs([path, model, Fitted(), str(path)])
-    assert inputs.names == ("first model", "multi f0.5", "multi f0.5 (2)", "first model (2)")
+    assert inputs.names == ("first model", "list multi f0.5", "list multi f0.5 (2)", "first model (2)")
     assert read_inputs({"a": path}).names == ("a",)
     assert read_inputs(path).names == ("first model",)
 
