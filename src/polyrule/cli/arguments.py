@@ -469,3 +469,14 @@ def align_labels(data: Dataset, model: Any) -> Dataset:
         hint = did_you_mean(arranged.lacking[0], data.label_names)
         raise DataError(f"{data.name}: the label {arranged.lacking[0]!r}{more} of the model is not in the data{hint}")
     return replace(data, Y=arranged.Y, label_names=model.label_names)
+
+
+def load_all_columns(data: str, reading: dict[str, Any], model: Any, option: str) -> Dataset:
+    """Read labelled data with all columns, not only those that a model tests; `option` is why."""
+    if data == "-":
+        raise OptionError(f"{option} reads other columns than those of the model, so DATA must be a file")
+    options = with_known(data, reading, model)
+    has_labels = any(options.get(name) for name in ("labels", "label_file", "tags"))
+    if benchmark_name(data) is None and not has_labels:
+        options = {**options, "labels": list(model.label_names)}
+    return align_labels(load_data(data, options), model)

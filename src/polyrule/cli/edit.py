@@ -17,6 +17,7 @@ import click
 from polyrule.cli.arguments import (
     data_argument,
     data_options,
+    load_all_columns,
     load_kind,
     load_labelled,
     load_model,
@@ -284,16 +285,30 @@ def cutoff(stored: Any, cutoffs: tuple[str, ...]) -> Any:
     "--for",
     "goal",
     metavar="GOAL",
-    help="f1 (all labels together), macro-f1 (each label), recall>=SHARE or precision>=SHARE (each label) [f1].",
+    help="f1 (all labels together), macro-f1 (each label), cost (that of the model), recall>=SHARE or precision>=SHARE "
+    "(each label) [f1].",
 )
 @click.option(
     "--decision",
     metavar="KIND",
     help="Of an ensemble: threshold, per-label, subset, expected-f1 or auto, in place of cutoffs for a goal.",
 )
+@click.option(
+    "--by-group", metavar="COLUMN", help="Groups between which recall may differ by --max-gap; small ones do not count."
+)
+@click.option("--max-gap", type=click.FloatRange(0, 1), help="Largest difference of recall between groups, per label.")
 @click.option("--optimize", metavar="MEASURE", help="With --decision: measure that it is tuned for [micro-f1].")
 @data_options
-def tune(stored: Any, data: str, goal: str | None, decision: str | None, optimize: str | None, **reading: Any) -> Any:
+def tune(
+    stored: Any,
+    data: str,
+    goal: str | None,
+    decision: str | None,
+    optimize: str | None,
+    by_group: str | None,
+    max_gap: float | None,
+    **reading: Any,
+) -> Any:
     r"""Choose the cutoff of each label that is best for a goal on DATA; rules and weights stay.
 
     DATA should be examples that learning has not seen. 'polyrule calibrate' guarantees a level on new examples. With
@@ -303,19 +318,41 @@ def tune(stored: Any, data: str, goal: str | None, decision: str | None, optimiz
     Examples:
       polyrule edit tune model.json valid.csv --for macro-f1
       polyrule edit tune model.json valid.csv --for "recall>=0.9" -o careful.json
+      polyrule edit tune model.json valid.csv --by-group sex --max-gap 0.05
       polyrule edit tune card.json valid.csv --decision auto --optimize subset
     """
     from polyrule.decisions import choose_cutoffs
     from polyrule.model import RuleList
 
     if decision is None and optimize is None:
-        return choose_cutoffs(stored, load_labelled(data, reading, stored), goal=goal or "f1")
+        if by_group is None:
+            return choose_cutoffs(stored, load_labelled(data, reading, stored), goal=goal or "f1", max_gap=max_gap)
+        examples = load_all_columns(data, reading, stored, "--by-group")
+        return choose_cutoffs(stored, examples, goal=goal or "f1", by_group=by_group, max_gap=max_gap)
+    if by_group is not None or max_gap is not None:
+        raise OptionError("--by-group and --max-gap are for cutoffs; leave out --decision and --optimize")
     if goal is not None:
         raise OptionError("--for chooses cutoffs, and --decision or --optimize another decision; leave one out")
     if isinstance(stored, RuleList):
         raise OptionError("--decision and --optimize are for ensembles; use --for")
     examples = load_labelled(data, reading, stored)
     return stored.tune_decision(examples, decision=decision or "auto", optimize=optimize or "micro-f1")
+
+
+@editing("costs")
+@click.argument("costs", metavar="LABEL=FALSE_ALARM:MISS...", nargs=-1, required=True)
+def costs(stored: Any, costs: tuple[str, ...]) -> Any:
+    r"""Set what a false alarm and a miss of labels cost, and the cutoffs that minimize the expected cost.
+
+    'polyrule evaluate' then shows the cost beside F1, and 'polyrule edit tune --for cost' tunes for it on DATA.
+
+    \b
+    Example:
+      polyrule edit costs model.json sepsis=1:20 -o careful.json
+    """
+    from polyrule.decisions import set_costs
+
+    return set_costs(stored, read_pairs(costs))
 
 
 @editing("relations")
@@ -347,6 +384,23 @@ def seal(stored: Any) -> Any:
       polyrule edit seal model.json
     """
     return stored
+
+
+def read_pairs(texts: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Read costs.
+
+    >>> read_pairs(("sepsis=1:20",))
+    {'sepsis': (1.0, 20.0)}
+    """
+    pairs = {}
+    for text in texts:
+        name, _, numbers = text.rpartition("=")
+        false_alarm, _, miss = numbers.partition(":")
+        try:
+            pairs[name] = float(false_alarm), float(miss)
+        except ValueError:
+            raise OptionError(f"costs are written LABEL=FALSE_ALARM:MISS, such as sepsis=1:20, not {text!r}") from None
+    return pairs
 
 
 def _index(model: Any, number: int) -> int:

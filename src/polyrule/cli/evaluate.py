@@ -9,18 +9,15 @@ from typing import Any
 import click
 
 from polyrule.cli.arguments import (
-    align_labels,
-    benchmark_name,
     data_argument,
     data_options,
-    load_data,
+    load_all_columns,
     load_labelled,
     load_model,
-    with_known,
 )
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import fit, print_json, warn
-from polyrule.errors import ModelError, OptionError
+from polyrule.errors import ModelError
 
 
 @command("evaluate")
@@ -76,6 +73,7 @@ def evaluate(
         **({"probabilities": _probabilities(stored, dataset)} if probabilities else {}),
         **({"models": _compared(models, loaded, dataset)} if len(models) > 1 else {}),
         **({"hierarchical": _hierarchical(stored, dataset, predicted, zero_division)} if _implies(stored) else {}),
+        **({"costs": _costs(stored, dataset, predicted)} if stored.info.get("costs") else {}),
         **({"groups": _groups(stored, data, reading, by_group)} if by_group else {}),
     }
     if as_json:
@@ -100,6 +98,8 @@ def evaluate(
     click.echo(comparison.text(warning=False))
     if "hierarchical" in more:
         click.echo(fit(more["hierarchical"].text()))
+    if "costs" in more:
+        click.echo(fit(more["costs"].text()))
     if per_label:
         click.echo()
         click.echo(_label_table(comparison.model))
@@ -171,13 +171,13 @@ def _groups(model: Any, data: str, reading: dict[str, Any], column: str) -> Any:
     """Read the data once more with all columns: the groups need not be values of one that the model tests."""
     from polyrule.evaluation import by_group
 
-    if data == "-":
-        raise OptionError("--by-group reads DATA twice, so DATA must be a file")
-    known = with_known(data, reading, model)
-    said = any(known.get(name) for name in ("labels", "label_file", "tags"))
-    if benchmark_name(data) is None and not said:
-        known = {**known, "labels": list(model.label_names)}
-    return by_group(model, align_labels(load_data(data, known), model), column)
+    return by_group(model, load_all_columns(data, reading, model, "--by-group"), column)
+
+
+def _costs(model: Any, data: Any, predicted: Any) -> Any:
+    from polyrule.decisions import costs_of, score_costs
+
+    return score_costs(data.Y, predicted, costs_of(model), model.label_names)
 
 
 def _label_table(scores: Any) -> str:

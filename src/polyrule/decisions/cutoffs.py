@@ -59,7 +59,7 @@ def set_cutoffs(model: Any, cutoffs: float | Mapping[str, float]) -> Any:
     for label, name in enumerate(model.label_names):
         if name in checked_cutoffs:
             cuts[label] = float(np.clip(logit(checked_cutoffs[name]), -1e6, 1e6)) / model.worth[label]
-    info = {key: value for key, value in model.info.items() if key != "guarantees"}
+    info = {key: value for key, value in model.info.items() if key not in ("guarantees", "costs")}
     return replace(
         model, decision=Decision("per-label", tuple(cuts)), info=info | {"cutoffs": _noted(model, checked_cutoffs)}
     )
@@ -121,7 +121,7 @@ def _with_strong_labels(model: RuleList, checked_cutoffs: Mapping[str, float]) -
         if head:
             rules.append(rule if head == rule.head else replace(rule, head=head, value=None))
     edited = model if tuple(rules) == model.rules else model._edited(rules)
-    info = {key: value for key, value in edited.info.items() if key != "guarantees"}
+    info = {key: value for key, value in edited.info.items() if key not in ("guarantees", "costs")}
     return replace(edited, info=info | {"cutoffs": _noted(model, checked_cutoffs)})
 
 

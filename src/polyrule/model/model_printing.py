@@ -9,6 +9,7 @@ from polyrule.conditions import thresholds
 from polyrule.conditions.rounding import is_short
 from polyrule.conditions.text import format_name
 from polyrule.data.results import html_table
+from polyrule.model.cost_note import cost_lines
 from polyrule.model.decisions import chance
 from polyrule.model.guarantee import guarantee_lines
 from polyrule.model.printing import Formatter, format_literal, format_share, format_weight
@@ -43,6 +44,7 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
     notes = [
         *model._notes(digits),
         *relation_lines(model),
+        *cost_lines(model),
         *guarantee_lines(model),
         *weighted,
         *rounding_lines(model, digits),
@@ -65,7 +67,14 @@ def html_model(model: Any, limit: int = 100) -> str:
     left = len(model) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
     above = [text for text in (model.shortfall(), format_constants(model, always) if always else "") if text]
-    below = [*more, *model._notes(), *relation_lines(model), *guarantee_lines(model), *weight_lines(model)]
+    below = [
+        *more,
+        *model._notes(),
+        *relation_lines(model),
+        *cost_lines(model),
+        *guarantee_lines(model),
+        *weight_lines(model),
+    ]
     return html_table(("", "head", "body", *model._fact_names), rows, above, below)
 
 

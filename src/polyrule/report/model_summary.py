@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from polyrule.conditions.page import write_condition
+from polyrule.decisions.costs import CostScores, costs_of
 from polyrule.errors import OptionError
 from polyrule.export.language import relation_constants
+from polyrule.model.cost_note import cost_lines
 from polyrule.model.predict import margin_table
 from polyrule.model.printing import format_doubt, rule_text
 from polyrule.model.rule import EitherRule, Literal, Rule, WeightedRule
@@ -57,7 +59,24 @@ def summarise(
         "graph": label_graph.summarise(signed_rules(model), len(model.label_names)) if graph else None,
         "text": model.format(),
         **_relations(model),
+        **_costs(model, runs),
     }
+
+
+def _costs(model: RuleList | RuleEnsemble, runs: Sequence[Tally]) -> dict[str, Any]:
+    """Costs of false alarms and misses, and what they add up to on each part."""
+    costs = costs_of(model)
+    if not costs:
+        return {}
+    texts = []
+    for run in runs:
+        counts, labels = run.per_label, {}
+        for name, (false_alarm, miss) in costs.items():
+            label = model.label_names.index(name)
+            alarms, misses = int(counts["fp"][label]), int(counts["fn"][label])
+            labels[name] = alarms, misses, alarms * false_alarm + misses * miss
+        texts.append(CostScores(run.covers_of.rows, labels).text())
+    return {"costs": [line.strip("()") for line in cost_lines(model)] + texts}
 
 
 def _relations(model: RuleList | RuleEnsemble) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from polyrule.conditions import flatten
 from polyrule.conditions.intervals import with_threshold_intervals
+from polyrule.data.groups import column_values
 from polyrule.errors import OptionError
 from polyrule.evaluation import groups
-from polyrule.evaluation.groups import column_values
 from polyrule.evaluation.importance import Importance, Stability, importances, stability
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.columns import used_features

@@ -120,6 +120,8 @@ function howToRead(chosen) {
     el("h3", {}, "How to read it"),
     el("p", {}, words),
     relationWords(chosen) && el("p", {}, relationWords(chosen)),
+    chosen.costs && el("p", {}, `${chosen.costs[0][0].toUpperCase()}${chosen.costs[0].slice(1)}.`),
+    chosen.costs && bullets(chosen.costs.slice(1).map((text, at) => `${data.parts[at].title}: ${text}`)),
     rule &&
       el(
         "div",
