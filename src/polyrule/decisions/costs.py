@@ -19,7 +19,7 @@ from polyrule.errors import DataError, OptionError
 from polyrule.model.cost_note import Costs, costs_of
 from polyrule.utils.messages import did_you_mean
 
-__all__ = ["CostScores", "Costs", "costs_of", "read_costs", "score_costs", "set_costs", "with_costs"]
+__all__ = ["CostScores", "costs_of", "score_costs", "set_costs"]
 
 
 def set_costs(model: Any, costs: Mapping[str, tuple[float, float]]) -> Any:

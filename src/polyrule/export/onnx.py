@@ -13,6 +13,7 @@ from polyrule.export.graph import Graph
 from polyrule.export.language import relation_constants, title
 from polyrule.model.columns import used_features
 from polyrule.model.decisions import AS_GOOD, membership, pairwise_f1
+from polyrule.model.predict import margin_table
 from polyrule.model.rule import Rule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
@@ -34,22 +35,23 @@ class _ListGraph:
         self.assigned = graph.rows(np.zeros(width, dtype=bool))
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
         self.probabilities = graph.rows(model.chances[-1])
+        table = margin_table(model) if relation_constants(model) else np.zeros((len(model) + 1, 0))
+        self.margins = graph.rows(table[-1]) if table.size else ""
         self.active = graph.rows(np.ones(1, dtype=bool))
-        for rule, head, probabilities in zip(model.rules, model.heads, model.chances, strict=False):
-            self._apply(rule, head, probabilities)
+        for rule, head, probabilities, margins in zip(model.rules, model.heads, model.chances, table, strict=False):
+            self._apply(rule, head, probabilities, margins)
 
     def to_bytes(self) -> bytes:
         graph = self.graph
         if relation_constants(self.model):
-            margins = graph.add("Sub", self.probabilities, graph.constant(np.array(2.0)))
-            labels = _related(graph, self.model, graph.add("Where", self.present, self.probabilities, margins))
+            labels = _related(graph, self.model, self.margins)
         else:
             labels = graph.add("Cast", self.present, to=7)  # 7: INT64
         graph.output("labels", labels, "int64")
         graph.output("probabilities", self.probabilities, "float64")
         return graph.to_bytes(title(self.model))
 
-    def _apply(self, rule: Rule, head: dict[int, int], probabilities: Floats) -> None:
+    def _apply(self, rule: Rule, head: dict[int, int], probabilities: Floats, margins: Floats) -> None:
         graph = self.graph
         fires = graph.all_of([self.active, *(graph.condition(condition, self._label) for condition in rule.body)])
         labels = range(len(self.model.label_names))
@@ -60,6 +62,8 @@ class _ListGraph:
         before = graph.add("And", self.present, graph.add("Not", newly))
         self.present = graph.add("Or", before, graph.add("And", newly, graph.constant(values.reshape(1, -1))))
         self.probabilities = graph.add("Where", newly, graph.constant(probabilities.reshape(1, -1)), self.probabilities)
+        if self.margins:
+            self.margins = graph.add("Where", newly, graph.constant(margins.reshape(1, -1)), self.margins)
         self.assigned = graph.add("Or", self.assigned, reached)
         if rule.stop:
             any_new = graph.add("ReduceMax", graph.add("Cast", newly, to=6), axes=[1], keepdims=1)  # 6: INT32

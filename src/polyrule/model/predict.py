@@ -235,26 +235,30 @@ def predict_proba(rule_list: RuleList, table: Table) -> Floats:
 
 
 def margins(rule_list: RuleList, setter: Ints32) -> Floats:
-    """Return the margin of each label by who set it: its probability, less 2 if it is set to absent.
-
-    See `polyrule.relations.Plan`.
-    """
+    """Return the margin of each label by who set it, for `polyrule.relations.Plan`; see `margin_table`."""
     return np.asarray(margin_table(rule_list)[setter, np.arange(setter.shape[1])])
 
 
 def margin_table(rule_list: RuleList) -> Floats:
     """Return the margin of each label by who sets it: a row per rule, the last for nobody.
 
+    It is the probability of the label, less 2 if it is set to absent. Of a label that is absent because nobody sets it,
+    the share of the training examples in which it was missed so, less 2: if a label must be forced, that is the most
+    frequent one where rules are silent.
+
     >>> from polyrule.model import Literal, Rule, RuleList
     >>> rule = Rule((Literal(0, 1, 8, 0),))
     >>> margin_table(RuleList((rule,), (), ("red",), default_counts=((0, 3),))).round(2).tolist()
-    [[0.9], [-1.8]]
+    [[0.9], [-2.0]]
     """
     present = np.zeros(rule_list.chances.shape, dtype=bool)
     for row, head in zip(present, rule_list.heads, strict=False):
         row[[label for label, value in head.items() if value]] = True
     present[-1] = rule_list.defaults
-    return np.asarray(np.where(present, rule_list.chances, rule_list.chances - 2.0))
+    table = np.where(present, rule_list.chances, rule_list.chances - 2.0)
+    missed = np.array([count for count, _ in rule_list.default_counts], dtype=np.float64)
+    table[-1] = np.where(present[-1], table[-1], missed / (missed.sum() + 1) - 2.0)
+    return np.asarray(table)
 
 
 def trace_margins(rule_list: RuleList, trace: Trace) -> Floats:

@@ -63,7 +63,7 @@ def summarise(
     }
 
 
-def _costs(model: RuleList | RuleEnsemble, runs: Sequence[Tally]) -> dict[str, Any]:
+def _costs(model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts]) -> dict[str, Any]:
     """Costs of false alarms and misses, and what they add up to on each part."""
     costs = costs_of(model)
     if not costs:
