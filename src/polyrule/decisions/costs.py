@@ -42,9 +42,9 @@ def set_costs(model: Any, costs: Mapping[str, tuple[float, float]]) -> Any:
     >>> print(str(set_costs(model, {"sepsis": (1, 19)})).splitlines()[-1])
     (costs: sepsis false alarm 1, miss 19)
     """
-    stated = read_costs(costs, model.label_names)
+    label_costs = read_costs(costs, model.label_names)
     return with_costs(
-        set_cutoffs(model, {name: alarm / (alarm + miss) for name, (alarm, miss) in stated.items()}), stated
+        set_cutoffs(model, {name: alarm / (alarm + miss) for name, (alarm, miss) in label_costs.items()}), label_costs
     )
 
 

@@ -87,8 +87,8 @@ def scores(model: Any, table: Table) -> Floats:
     best = np.full((len(table), len(model.label_names)), -1.0)
     for rule, rows in zip(model.rules, fired_rows(model, table), strict=True):
         for literal in rule.head:
-            chance = 1.0 if literal.chance is None else literal.chance
-            best[rows, literal.label] = np.maximum(best[rows, literal.label], chance)
+            precision = 1.0 if literal.chance is None else literal.chance
+            best[rows, literal.label] = np.maximum(best[rows, literal.label], precision)
     return best
 
 

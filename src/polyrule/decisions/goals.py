@@ -82,13 +82,15 @@ def choose_cutoffs(
         best = _best_for_f1(tables, truth, common=goal == "f1")
         return set_cutoffs(model, dict(zip(names, best, strict=True)))
     if goal == "cost":
-        stated = read_costs(costs, names) if costs is not None else costs_of(model)
-        if not stated:
+        label_costs = read_costs(costs, names) if costs is not None else costs_of(model)
+        if not label_costs:
             raise OptionError("goal 'cost' needs costs={label: (false alarm, miss)}, or a model that has costs")
         cheapest = {
-            name: _cheapest(tables[k], truth[:, k], stated[name]) for k, name in enumerate(names) if name in stated
+            name: _cheapest(tables[k], truth[:, k], label_costs[name])
+            for k, name in enumerate(names)
+            if name in label_costs
         }
-        return with_costs(set_cutoffs(model, cheapest), stated)
+        return with_costs(set_cutoffs(model, cheapest), label_costs)
     if costs is not None:
         raise OptionError("costs are for goal='cost'")
     parts = _GOAL.fullmatch(goal.strip())
@@ -134,9 +136,9 @@ def _counts(reached: Floats, truth: Bytes, cuts: Floats) -> tuple[Floats, Floats
 
 def _table(reached: Floats, truth: Bytes) -> Table:
     """Return the candidate cutoffs of a label, with hits and predictions at each."""
-    known = truth <= 1
-    cuts = candidates(reached[known])
-    return (cuts, *_counts(reached[known], truth[known], cuts))
+    is_known = truth <= 1
+    cuts = candidates(reached[is_known])
+    return (cuts, *_counts(reached[is_known], truth[is_known], cuts))
 
 
 def _cheapest(table: Table, truth: Bytes, costs: tuple[float, float]) -> float:
@@ -164,13 +166,13 @@ def _within_gap(
     for label, (cuts, hits, predicted) in enumerate(tables):
         present = [reached[(places == place) & (truth[:, label] == 1), label] for place in range(places.max() + 1)]
         recalls = [(group[:, None] >= cuts).mean(axis=0) for group in present if len(group) >= MIN_GROUP]
-        gaps = np.ptp(recalls, axis=0) if len(recalls) > 1 else np.zeros(len(cuts))
+        differences = np.ptp(recalls, axis=0) if len(recalls) > 1 else np.zeros(len(cuts))
         useful = (hits > 0) | (hits.max(initial=0) == 0)  # to predict none is no solution
-        fine = (gaps <= max_gap + 1e-12) & useful
+        fine = (differences <= max_gap + 1e-12) & useful
         if not fine.any():
             raise DataError(
                 f"no cutoff of {names[label]!r} keeps the difference of recall between groups of {column} "
-                f"at {max_gap:g} or less; the smallest is {gaps[useful].min():.3f}"
+                f"at {max_gap:g} or less; the smallest is {differences[useful].min():.3f}"
             )
         within.append((cuts[fine], hits[fine], predicted[fine]))
     return within
@@ -179,10 +181,10 @@ def _within_gap(
 def _for_share(table: Table, n_present: int, ratio: str, share: float) -> float | None:
     cuts, hits, predicted = table
     if ratio == "recall":
-        enough = np.flatnonzero(hits >= share * n_present)
-        return float(cuts[enough[0]]) if len(enough) else None
-    enough = np.flatnonzero((hits >= share * predicted) & (predicted > 0))
-    return float(cuts[enough[-1]]) if len(enough) else None
+        reaching = np.flatnonzero(hits >= share * n_present)
+        return float(cuts[reaching[0]]) if len(reaching) else None
+    reaching = np.flatnonzero((hits >= share * predicted) & (predicted > 0))
+    return float(cuts[reaching[-1]]) if len(reaching) else None
 
 
 def _best_for_f1(tables: list[Table], truth: Bytes, *, common: bool) -> Floats:
