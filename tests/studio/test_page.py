@@ -387,6 +387,8 @@ def test_rules_are_lines_cards_or_a_table_with_search_and_filters(visit, empty):
     client.upload(songs())
     client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
     client.learn(max_rules=5)
+    for text in ("loud <- genre = jazz, tempo > 90", "calm <- tempo <= 80"):
+        client.ask("change", {"step": {"do": "insert", "at": 0, "text": text}})
     page = visit(empty, "rules")
     count = len(rules_when_there(page))
     assert count > 3
