@@ -44,7 +44,7 @@ def find_quantities(column: str, cells: Sequence[str], counts: Sequence[int]) ->
     Examples
     --------
     >>> [q.feature().name for q in find_quantities("duration", ["90 min", "94 min", "1 Season", "2 Seasons"], [9] * 4)]
-    ['duration (min)', 'duration (Seasons)']
+    ['duration (Seasons)', 'duration (min)']
     >>> find_quantities("ward", ["W01", "W02", "W03"], [9, 9, 9]), find_quantities("zip", ["01234", "1234"], [9, 9])
     ([], [])
     """

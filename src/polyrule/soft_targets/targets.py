@@ -176,8 +176,8 @@ def association(estimates: Matrix, labels: Bytes, n_examples: Floats) -> Floats:
     --------
     >>> labels = np.array([[1, 1], [1, 0], [0, 1], [0, 0]] * 4, dtype=np.uint8)
     >>> estimates = np.array([[0.875, 0.5], [0.75, 0.5], [0.25, 0.5], [0.125, 0.5]] * 4)
-    >>> evidence(estimates, labels, np.ones(16))
-    array([3.92232270, 0.        ])
+    >>> association(estimates, labels, np.ones(16)).round(2)
+    array([3.92, 0.  ])
     """
     known_weights = np.where(labels == UNKNOWN, 0.0, n_examples[:, None])
     total = np.maximum(known_weights.sum(axis=0), 1.0)

@@ -28,6 +28,6 @@ def derivation_of(feature: Feature) -> Derivation | None:
     """Return how a feature is computed from its source; of a date, the derivation of no part.
 
     >>> derivation_of(Feature("on", "date"))
-    DatePart(column='on', part='')
+    DatePart(column='on', part='', form='')
     """
     return DatePart(feature.name, form=feature.form) if feature.kind == "date" else feature.derived
