@@ -97,7 +97,8 @@ def shorter_bodies(tests: tuple[AnyTest, ...]) -> Iterator[tuple[AnyTest, ...]]:
     --------
     >>> a, b, c = (BinTest(feature, 1, 0) for feature in range(3))
     >>> shorter = list(shorter_bodies((a, BinGroup((a, b, c), 2))))
-    >>> len(shorter), shorter[0] == (BinGroup((a, b, c), 2),), shorter[2] == (a, b, c), shorter[3]
+    >>> len(shorter), shorter[0] == (BinGroup((a, b, c), 2),), shorter[2] == (a, b, c)
+    (8, True, True)
     """
     for place, test in enumerate(tests):
         before, after = tests[:place], tests[place + 1 :]
