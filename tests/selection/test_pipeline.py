@@ -189,3 +189,13 @@ def test_a_rule_that_does_not_earn_its_own_price_is_found(songs, fitted):
         findings = verify(model, songs, learn=False).findings
         assert {finding.what for finding in findings} == {"what the rule adds"}
         assert len(findings) == (len(model) if costs[0] == 10**9 else sum(bool(rule.body) for rule in model))
+
+
+def test_categories_of_one_feature_share_rules_of_at_most_eight():
+    rng = np.random.default_rng(4)
+    places = rng.choice([f"D{i:02d}" for i in range(60)], 3000)
+    far = np.isin(places, [f"D{i:02d}" for i in range(20)])
+    model = RuleListClassifier().fit(pd.DataFrame({"place": places}), far[:, None].astype(int)).rules_
+    assert len(model) == 3  # twenty categories
+    assert all(2 <= len(condition.values) <= 8 for rule in model for condition in rule.body)
+    assert model.predict(pd.DataFrame({"place": places}))[:, 0].tolist() == far.tolist()

@@ -33,9 +33,18 @@ from polyrule.store.packed_table import PackedTable
 from polyrule.utils.arrays import Bools, Bytes, Floats, Ints
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
-LARGEST_SET = 8  # categories that people read in one condition; never more than half of all, which nobody can picture
+LARGEST_SET = 8  # categories that people read in one condition; never more than half of all
 LEAST_EXAMPLES = 5  # of a category of a set
 _MOST_ORDERS = 32  # of one feature; those of the most frequent labels
+
+
+def largest_set(n_categories: int) -> int:
+    """Return the maximum number of categories of a set.
+
+    >>> largest_set(100), largest_set(10), largest_set(3)
+    (8, 5, 2)
+    """
+    return min(LARGEST_SET, max(2, n_categories // 2))
 
 
 @dataclass(frozen=True)
@@ -148,7 +157,7 @@ def _ranks(present_weights: Any, total: Any) -> tuple[int, ...]:
     """Places of the categories by the share of their examples that have a label; -1 for those that get none."""
     seen = [code for code in range(len(total)) if total[code]]
     order = sorted(seen, key=lambda code: (Fraction(int(present_weights[code]), int(total[code])), -code))
-    order = order[-min(LARGEST_SET, max(2, len(total) // 2)) - 1 :]  # one more, from which a threshold divides the set
+    order = order[-largest_set(len(total)) - 1 :]  # one more, from which a threshold divides the set
     ranks = [-1] * len(total)
     for place, code in enumerate(order):
         ranks[code] = place

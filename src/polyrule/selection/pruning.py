@@ -1,6 +1,7 @@
 """Pruning of a selected list: whatever can be left out without loss is left out.
 
-That is a condition, a member of a group, a label of a head, or a rule. A label of whose rules nothing is left over for
+That is a condition, a member of a group, a label of a head, or a rule. Rules that test different categories of one
+feature, and are equal otherwise, become one if it costs less. A label of whose rules nothing is left over for
 any example, or that is predicted with the same gain for all of them, becomes a constant.
 """
 
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from polyrule.conditions import Condition, GroupCondition
+from polyrule.conditions import Condition, GroupCondition, NominalCondition, SetCondition, one_of
 from polyrule.conditions.evaluate import evaluate
+from polyrule.selection.derived_columns import largest_set
 from polyrule.selection.objective import Body, HeadedBody, condition_cost_units, order_by_gain
 from polyrule.selection.problem import ListProblem
 from polyrule.utils.arrays import Bools, Ints
@@ -48,6 +51,31 @@ def shorter_bodies(body: Body) -> Iterator[Body]:
             for member in condition.members:
                 rest = tuple(other for other in condition.members if other != member)
                 yield (*before, rest[0] if len(rest) == 1 else GroupCondition(rest, condition.least), *after)
+
+
+def united_categories(body_a: Body, body_b: Body) -> tuple[Body, int] | None:
+    """Return the body that holds if either does, and the size of its set of categories.
+
+    None if the bodies do not differ in exactly one condition each, on categories of the same feature.
+
+    Examples
+    --------
+    >>> a, b, c = (NominalCondition(0, value) for value in range(3))
+    >>> united_categories((a,), (c,))
+    ((SetCondition(feature=0, values=(0, 2)),), 2)
+    >>> united_categories((a,), (NominalCondition(1, 0),)) is None
+    True
+    """
+    only_a = [condition for condition in body_a if condition not in body_b]
+    only_b = [condition for condition in body_b if condition not in body_a]
+    if len(only_a) != 1 or len(only_b) != 1:
+        return None
+    a, b = only_a[0], only_b[0]
+    nominal = isinstance(a, NominalCondition | SetCondition) and isinstance(b, NominalCondition | SetCondition)
+    if not nominal or a.feature != b.feature:
+        return None
+    values = {*a.categories, *b.categories}
+    return tuple(one_of(a.feature, values) if condition == a else condition for condition in body_a), len(values)
 
 
 @dataclass(eq=False)
@@ -86,6 +114,8 @@ class RulePruner:
             changed = False
             for rule in reversed(list(self._rules)):
                 changed |= self._shorten(rule)
+            while self._unite():
+                changed = True
             for label in sorted(set().union(*(rule.head for rule in self._rules))):
                 changed |= self._make_constant(label)
         heads = [tuple(sorted(rule.head)) for rule in self._rules]
@@ -117,6 +147,27 @@ class RulePruner:
                 break
             rule, changed = self._replace(rule, *options[best]), True
         return changed
+
+    def _unite(self) -> bool:
+        """Replace two rules that differ in categories of one feature by one; return True if that saved costs.
+
+        The rules predict the same cells as before. Sets stay as small as those that are grown.
+        """
+        features = self._problem.train.table.features
+        for rule_a, rule_b in combinations(self._rules, 2):
+            union = united_categories(rule_a.body, rule_b.body) if rule_a.head == rule_b.head else None
+            if union is None:
+                continue
+            body, size = union
+            feature = next(condition.feature for condition in body if condition not in rule_a.body)
+            costs = [self._body_cost(one) for one in (rule_a.body, rule_b.body, body)]
+            saves = costs[2] < costs[0] + costs[1] + self._costs.literal * len(rule_a.head)
+            if saves and size <= largest_set(len(features[feature].categories)):
+                head = set(rule_a.head)
+                self._replace(rule_b, rule_b.body, set())
+                self._replace(rule_a, body, head)
+                return True
+        return False
 
     def _covers_enough(self, body: Body) -> bool:
         """Return True if a body covers enough examples, in number and in weight."""
