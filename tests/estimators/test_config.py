@@ -86,3 +86,13 @@ def test_wrong_settings_are_named(settings, message) -> None:
         pass
     with pytest.raises(OptionError, match=message):
         set_config(**settings)
+
+
+def test_the_alias_of_the_paper_takes_settings():
+    X, Y = [[0.0], [1.0], [2.0], [3.0]], [[0, 1], [0, 1], [1, 0], [1, 0]]
+    learner = RuleListClassifier.paper("precision", kernels="reference")
+    assert "kernels" not in learner.get_params()
+    assert learner._context(None).compute.kernels == "reference"
+    assert learner.fit(X, Y).rules_.rules == RuleListClassifier.paper("precision").fit(X, Y).rules_.rules
+    with pytest.raises(OptionError, match="kernels must be"):
+        RuleListClassifier.paper(kernels="fast").fit(X, Y)

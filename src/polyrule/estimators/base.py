@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import joblib
@@ -92,6 +93,8 @@ class RuleEstimator(FittedRules):
     _allowed: ClassVar[Mapping[str, Allowed]] = {}
     #: What `Constraints.keep_columns` means if it is None.
     _keep_columns: ClassVar[Any] = ()
+    #: settings of `config_context` that this estimator changes; no parameters, because no model depends on them
+    _settings: Mapping[str, Any] = MappingProxyType({})
 
     def _check(self) -> None:
         """Raise `OptionError` for a parameter with a value that is not allowed."""
@@ -158,7 +161,7 @@ class RuleEstimator(FittedRules):
 
     def _context(self, callback: Callback | None) -> FitContext:
         """Capture the settings of the moment; threads and workers of the fit read no others."""
-        config = current_config()
+        config = current_config().changed(self._settings)
         threads = int(joblib.effective_n_jobs(self.n_jobs))
         return FitContext(Compute(threads, config.kernels), config.device, telling(callback, self.verbose))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -29,7 +29,7 @@ class Config:
     kernels: str | None = None
     device: str = "cpu"
 
-    def changed(self, settings: dict[str, Any]) -> Config:
+    def changed(self, settings: Mapping[str, Any]) -> Config:
         """Return these settings with some replaced, after checking them."""
         unknown = sorted(settings.keys() - asdict(self).keys())
         if unknown:

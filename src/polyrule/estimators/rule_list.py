@@ -163,8 +163,15 @@ class RuleListClassifier(RuleListEstimator):
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> SeCoClassifier:
-        """Return ``SeCoClassifier(measure, **options)``, the learner of the paper."""
-        return SeCoClassifier(measure, **options)
+        """Return ``SeCoClassifier(measure, **options)``, the learner of the paper.
+
+        `kernels` and `device` may be among the options: they are settings of its fits, as within `config_context`.
+        """
+        settings: dict[str, Any] = {name: options.pop(name) for name in ("kernels", "device") if name in options}
+        learner = SeCoClassifier(measure, **options)
+        if settings:
+            learner._settings = settings
+        return learner
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None, context: FitContext

@@ -53,8 +53,8 @@ def shorter_bodies(body: Body) -> Iterator[Body]:
                 yield (*before, rest[0] if len(rest) == 1 else GroupCondition(rest, condition.least), *after)
 
 
-def united_categories(body_a: Body, body_b: Body) -> tuple[Body, int] | None:
-    """Return the body that holds if either does, and the size of its set of categories.
+def united_categories(body_a: Body, body_b: Body) -> tuple[Body, NominalCondition | SetCondition] | None:
+    """Return the body that holds if either does, and its condition on the categories of both.
 
     None if the bodies do not differ in exactly one condition each, on categories of the same feature.
 
@@ -62,7 +62,7 @@ def united_categories(body_a: Body, body_b: Body) -> tuple[Body, int] | None:
     --------
     >>> a, b, c = (NominalCondition(0, value) for value in range(3))
     >>> united_categories((a,), (c,))
-    ((SetCondition(feature=0, values=(0, 2)),), 2)
+    ((SetCondition(feature=0, values=(0, 2)),), SetCondition(feature=0, values=(0, 2)))
     >>> united_categories((a,), (NominalCondition(1, 0),)) is None
     True
     """
@@ -71,11 +71,12 @@ def united_categories(body_a: Body, body_b: Body) -> tuple[Body, int] | None:
     if len(only_a) != 1 or len(only_b) != 1:
         return None
     a, b = only_a[0], only_b[0]
-    nominal = isinstance(a, NominalCondition | SetCondition) and isinstance(b, NominalCondition | SetCondition)
-    if not nominal or a.feature != b.feature:
+    if not isinstance(a, NominalCondition | SetCondition) or not isinstance(b, NominalCondition | SetCondition):
         return None
-    values = {*a.categories, *b.categories}
-    return tuple(one_of(a.feature, values) if condition == a else condition for condition in body_a), len(values)
+    if a.feature != b.feature:
+        return None
+    union = one_of(a.feature, {*a.categories, *b.categories})
+    return tuple(union if condition == a else condition for condition in body_a), union
 
 
 @dataclass(eq=False)
@@ -158,11 +159,10 @@ class RulePruner:
             union = united_categories(rule_a.body, rule_b.body) if rule_a.head == rule_b.head else None
             if union is None:
                 continue
-            body, size = union
-            feature = next(condition.feature for condition in body if condition not in rule_a.body)
+            body, condition = union
             costs = [self._body_cost(one) for one in (rule_a.body, rule_b.body, body)]
             saves = costs[2] < costs[0] + costs[1] + self._costs.literal * len(rule_a.head)
-            if saves and size <= largest_set(len(features[feature].categories)):
+            if saves and len(condition.categories) <= largest_set(len(features[condition.feature].categories)):
                 head = set(rule_a.head)
                 self._replace(rule_b, rule_b.body, set())
                 self._replace(rule_a, body, head)
