@@ -26,6 +26,12 @@ class HierarchicalScores:
         Labels that are present and predicted; predicted; present. Labels that remain unknown count nowhere.
     zero_division : float
         Value of 0/0.
+
+    Examples
+    --------
+    >>> scores = HierarchicalScores(right=6, predicted=8, present=12)
+    >>> scores.precision, scores.recall, scores.f1
+    (0.75, 0.5, 0.6)
     """
 
     right: int
