@@ -10,7 +10,7 @@ import pytest
 from polyrule import RuleListClassifier, load
 from polyrule.data import Dataset, Feature, Table
 from polyrule.model import LabelCondition, Literal, Rule, RuleList
-from polyrule.model.staleness import mark_stale
+from polyrule.model.staleness import mark_outdated
 from polyrule.verification import verify
 
 
@@ -100,7 +100,7 @@ def test_an_edit_that_changes_nothing_marks_nothing() -> None:
     model = LEARNERS["default"].fit(data()).model_
     assert model.move(1, 1).rules == model.rules
     assert "stale_defaults" not in model.move(1, 1).info
-    assert mark_stale(model, model.rules) == model.rules
+    assert mark_outdated(model, model.rules) == model.rules
 
 
 def test_what_a_rule_with_a_condition_on_a_label_does_alone_is_not_known_after_an_edit() -> None:

@@ -101,8 +101,8 @@ def _moved(model: Any, features: tuple[Feature, ...], place: Mapping[int, int]) 
     return replace(model, rules=rules, features=features)
 
 
-def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:
-    """Return the narrowed model, and the dates of which it tests parts, if they are among the `known` columns.
+def narrow_with_dates(model: Any, column_names: Collection[str] | None = None) -> Any:
+    """Return the narrowed model, and the dates of which it tests parts, if they are among `column_names`.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:
     names = {feature.name for feature in narrowed.features}
     dated = [feature for feature in narrowed.features if feature.source_kind == "date"]
     columns = dict.fromkeys(name for feature in dated for name in feature.sources)
-    dates = [column for column in columns if column not in names and (known is None or column in known)]
+    dates = [column for column in columns if column not in names and (column_names is None or column in column_names)]
     return replace(narrowed, features=(*narrowed.features, *(Feature(column, "date") for column in dates)))
 
 
@@ -132,8 +132,8 @@ def match_columns(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Tabl
         return model, table
     if not isinstance(table, Table) and not is_frame(table):
         return model, to_table(table, model.features)
-    known = table.feature_names if isinstance(table, Table) else None
-    narrowed = narrow_with_dates(model, known) if dates else model.narrowed
+    columns = table.feature_names if isinstance(table, Table) else None
+    narrowed = narrow_with_dates(model, columns) if dates else model.narrowed
     return narrowed, to_table(table, narrowed.features, others="skip")
 
 
@@ -158,8 +158,8 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
     if row is not None:
         example, row = cut_row(example, row)
     elif (record := as_record(example)) is not None:
-        known = narrow_with_dates(model) if dates else model.narrowed
-        return known, _read_record(known, record)
+        fitted = narrow_with_dates(model) if dates else model.narrowed
+        return fitted, _read_record(fitted, record)
     elif not isinstance(example, (Table, Dataset)) and not sp.issparse(example) and not is_frame(example):
         return model, _read_values(model, example)
     fitted, table = match_columns(model, example, dates=dates)

@@ -17,10 +17,10 @@ def costs_of(model: Any) -> Costs:
     >>> costs_of(RuleList((), (), ("sepsis",), info={"costs": {"sepsis": [1, 19]}}))
     {'sepsis': (1.0, 19.0)}
     """
-    stated = model.info.get("costs", {})
-    if not isinstance(stated, dict) or any(not _is_pair(pair) for pair in stated.values()):
+    costs = model.info.get("costs", {})
+    if not isinstance(costs, dict) or any(not _is_pair(pair) for pair in costs.values()):
         raise ModelError("info: costs are not as polyrule.decisions.set_costs states them")
-    return {name: (float(pair[0]), float(pair[1])) for name, pair in stated.items() if name in model.label_names}
+    return {name: (float(pair[0]), float(pair[1])) for name, pair in costs.items() if name in model.label_names}
 
 
 def cost_lines(model: Any) -> list[str]:

@@ -119,9 +119,9 @@ class Counterfactual:
         if not self.changes:
             return html_table([], [], above=[str(self)])
         becomes = "present" if self.becomes else "absent"
-        least = "The smallest change" if self.exact else "A change"
+        subject = "The smallest change" if self.exact else "A change"
         rows = [[format_feature(c.name), c.old_text, c.requirement] for c in self.changes]
-        start = f"{least} that makes {format_name(self.label)} {becomes}:"
+        start = f"{subject} that makes {format_name(self.label)} {becomes}:"
         return html_table(["feature", "now", "needed"], rows, above=[start])
 
     def __str__(self) -> str:
@@ -133,8 +133,8 @@ class Counterfactual:
                 return f"{name} is {was}, whatever the features are{f' (fixed: {fixed})' if fixed else ''}"
             return f"{name} is {was}; no change that flips it was found in {self.explored} tries"
         parts = [f"{change.requirement} (now {change.old_text})" for change in self.changes]
-        least = "the smallest change" if self.exact else "a change"
-        return f"{name} is {was}; {least} that makes it {becomes}: {'; '.join(parts)}"
+        subject = "the smallest change" if self.exact else "a change"
+        return f"{name} is {was}; {subject} that makes it {becomes}: {'; '.join(parts)}"
 
 
 def counterfactual(
@@ -221,14 +221,14 @@ def _changes(grid: RegionGrid, trial: Trial, digits: int | None) -> tuple[Change
     return tuple(changes)
 
 
-def place_of(names: Sequence[str], wanted: int | str, what: str) -> int:
+def place_of(names: Sequence[str], name_or_position: int | str, what: str) -> int:
     """Return the position of a feature or label that is passed by name or position."""
-    if isinstance(wanted, str):
-        if wanted not in names:
-            raise ModelError(f"the model has no {what} {wanted!r}{did_you_mean(wanted, names)}")
-        return int(list(names).index(wanted))
-    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)):
-        raise ModelError(f"a {what} is given by its name or position, not by a {type(wanted).__name__}")
-    if not 0 <= wanted < len(names):
-        raise ModelError(f"the model has no {what} {wanted}; it has {len(names)}, counted from 0")
-    return int(wanted)
+    if isinstance(name_or_position, str):
+        if name_or_position not in names:
+            raise ModelError(f"the model has no {what} {name_or_position!r}{did_you_mean(name_or_position, names)}")
+        return int(list(names).index(name_or_position))
+    if isinstance(name_or_position, bool) or not isinstance(name_or_position, (int, np.integer)):
+        raise ModelError(f"a {what} is given by its name or position, not by a {type(name_or_position).__name__}")
+    if not 0 <= name_or_position < len(names):
+        raise ModelError(f"the model has no {what} {name_or_position}; it has {len(names)}, counted from 0")
+    return int(name_or_position)

@@ -58,11 +58,11 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
     units = None if (weights == 1).all() else np.repeat(weights, labels)
     shape = (UNKNOWN + 1, 1 + rules, labels)
     counts = np.bincount(cells.ravel(), units, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
-    found = np.zeros((5, 1 + rules, labels), dtype=np.int64)
-    found[:2] = np.where(values == 1, counts[[1, 0]], counts[[0, 1]])
-    found[2, 1:, 0] = fired_weights(rule_list, table, weights)
-    found[3:] = _counts_alone(rule_list, table, truth, weights, setter)
-    return found
+    counts_of_list = np.zeros((5, 1 + rules, labels), dtype=np.int64)
+    counts_of_list[:2] = np.where(values == 1, counts[[1, 0]], counts[[0, 1]])
+    counts_of_list[2, 1:, 0] = fired_weights(rule_list, table, weights)
+    counts_of_list[3:] = _counts_alone(rule_list, table, truth, weights, setter)
+    return counts_of_list
 
 
 def default_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) -> Ints:
@@ -74,12 +74,12 @@ def default_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Int
     >>> default_counts(rules, table, np.array([[0], [1], [0]], dtype=np.uint8), np.array([1, 2, 4])).tolist()
     [[2, 1]]
     """
-    found = np.zeros((truth.shape[1], 2), dtype=np.int64)
+    totals = np.zeros((truth.shape[1], 2), dtype=np.int64)
     for rows in row_blocks(len(table), max(1, truth.shape[1]), _CELLS):
         unset = predict(rule_list, table[rows]).setter < 0
         for column, value in enumerate((1, 0)):
-            found[:, column] += weights[rows] @ (unset & (truth[rows] == value)).astype(np.int64)
-    return found
+            totals[:, column] += weights[rows] @ (unset & (truth[rows] == value)).astype(np.int64)
+    return totals
 
 
 def head_values(rule_list: RuleList) -> Ints:
@@ -94,7 +94,7 @@ def head_values(rule_list: RuleList) -> Ints:
 def _counts_alone(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints, setter: Ints32) -> Ints:
     """Return planes 3 and 4 of `list_counts`; conditions on labels read what earlier rules have set."""
     bodies = PackedBodies.of([without_labels(rule.body) for rule in rule_list.rules], rule_list.features)
-    found = np.zeros((2, 1 + len(rule_list), truth.shape[1]), dtype=np.int64)
+    counts = np.zeros((2, 1 + len(rule_list), truth.shape[1]), dtype=np.int64)
     values = head_values(rule_list)
     if rule_list.full:
         heads = [{literal.label for literal in rule.head} for rule in rule_list.rules]
@@ -103,16 +103,16 @@ def _counts_alone(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints
     for rows in row_blocks(len(table), max(1, len(rule_list)), _CELLS):
         covered, present, weight = covers(bodies, table[rows].values), truth[rows], weights[rows]
         for number, rule in enumerate(rule_list.rules):
-            chosen = covered[:, number]
+            is_covered = covered[:, number]
             for test in rule_list.label_tests[number]:
                 by = setter[rows, test.label]
-                chosen = chosen & (by >= 0) & (by < number) & (values[by + 1, test.label] == test.value)
+                is_covered = is_covered & (by >= 0) & (by < number) & (values[by + 1, test.label] == test.value)
             for literal in rule.head:
-                known = chosen & (present[:, literal.label] != UNKNOWN)
-                right = known & (present[:, literal.label] == literal.value)
-                found[0, number + 1, literal.label] += weight[right].sum()
-                found[1, number + 1, literal.label] += weight[known & ~right].sum()
-    return found
+                is_known = is_covered & (present[:, literal.label] != UNKNOWN)
+                right = is_known & (present[:, literal.label] == literal.value)
+                counts[0, number + 1, literal.label] += weight[right].sum()
+                counts[1, number + 1, literal.label] += weight[is_known & ~right].sum()
+    return counts
 
 
 def with_counts(
@@ -187,5 +187,5 @@ def note_weights(info: dict[str, Any], weighted: bool) -> dict[str, Any]:
     >>> note_weights({"examples": 3}, True), note_weights({"weighted": True}, False)
     ({'examples': 3, 'weighted': True}, {})
     """
-    others = {name: value for name, value in info.items() if name != "weighted"}
-    return others | {"weighted": True} if weighted else others
+    rest = {name: value for name, value in info.items() if name != "weighted"}
+    return rest | {"weighted": True} if weighted else rest

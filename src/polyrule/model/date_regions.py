@@ -134,8 +134,8 @@ def _reference(
     """Return the day that others are compared with: the example's, or the nearest to it that its parts imply."""
     if not math.isnan(day):
         return math.floor(day)
-    known = (one.last_source(value - 1) for one, value in now.items() if not math.isnan(value))
-    first = next((last + 1 for last in known if last is not None), None)
+    last_days = (one.last_source(value - 1) for one, value in now.items() if not math.isnan(value))
+    first = next((last + 1 for last in last_days if last is not None), None)
     return max(_last_days(features, tests), default=0) if first is None else first
 
 

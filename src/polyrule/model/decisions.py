@@ -81,17 +81,17 @@ class Decision:
         if not self.uses_sets:
             return (scores >= np.array(self.cuts)).astype(np.uint8)
         sets = LabelSets.of(self.label_sets, scores.shape[1])
-        chosen = np.empty(len(scores), dtype=np.int64)
+        best_sets = np.empty(len(scores), dtype=np.int64)
         # Blocks bound the memory that examples times label sets would take.
         step = max(1, 1_000_000 // max(1, len(sets.members)))
         for start in range(0, len(scores), step):
             block = slice(start, start + step)
             beyond = scores[block] - np.array(self.cuts) if self.cuts else scores[block]
             totals = sets.totals(beyond, np.array(self.every_bonus))
-            chosen[block] = (
+            best_sets[block] = (
                 np.argmax(totals, axis=1) if self.kind == "subset" else sets.best_f1(totals, float(np.asarray(unit)))
             )
-        return np.asarray(sets.members[chosen])
+        return np.asarray(sets.members[best_sets])
 
     def only_allowed(self, plan: Plan) -> Decision:
         """Return the decision among label sets that break no relation; the same if it does not choose label sets."""
@@ -99,13 +99,13 @@ class Decision:
             return self
         width = len(plan.above)
         members = membership(self.label_sets, width)
-        kept = np.flatnonzero((plan.decide(np.where(members == 1, 1.0, -1.0)) == members).all(axis=1)).tolist()
-        if not kept:
+        allowed = np.flatnonzero((plan.decide(np.where(members == 1, 1.0, -1.0)) == members).all(axis=1)).tolist()
+        if not allowed:
             raise ModelError("the model chooses among label sets, and each of them breaks a relation")
-        if len(kept) == len(members):
+        if len(allowed) == len(members):
             return self
-        sets = tuple(self.label_sets[k] for k in kept)
-        return replace(self, label_sets=sets, bonuses=tuple(self.bonuses[k] for k in kept) if self.bonuses else ())
+        sets = tuple(self.label_sets[k] for k in allowed)
+        return replace(self, label_sets=sets, bonuses=tuple(self.bonuses[k] for k in allowed) if self.bonuses else ())
 
     def check_unit(self, unit: float | Sequence[float]) -> None:
         """Refuse label sets where a point is worth more for one label than for another."""
@@ -119,8 +119,8 @@ class Decision:
         """Return the same decision for sums of whole points worth `unit` each, or so much by label."""
         self.check_unit(unit)
         if self.uses_sets:
-            worth = float(np.asarray(unit))
-            cuts, bonuses = (tuple(number / worth for number in numbers) for numbers in (self.cuts, self.bonuses))
+            log_odds = float(np.asarray(unit))
+            cuts, bonuses = (tuple(number / log_odds for number in numbers) for numbers in (self.cuts, self.bonuses))
             return Decision(self.kind, cuts, self.label_sets, bonuses)
         # a sum of points is a whole number, so its cut may be one too
         whole = tuple(np.ceil(np.array(self.cuts) / np.asarray(unit) - 1e-9).tolist())
@@ -171,15 +171,15 @@ class LabelSets:
         a set of n labels with k among them. Exponentials and long sums are rounded differently from one language and
         processor to the next, so a difference of less than a billionth is none.
         """
-        chances = np.exp(unit * (totals - totals.max(axis=1, keepdims=True)))
-        with_label = [(size, chances[:, sets] @ members) for size, sets, members in self._by_size]
-        merits = np.empty_like(totals)
+        likelihoods = np.exp(unit * (totals - totals.max(axis=1, keepdims=True)))
+        with_label = [(size, likelihoods[:, sets] @ members) for size, sets, members in self._by_size]
+        expected_f1 = np.empty_like(totals)
         for size, sets, members in self._by_size:
-            merits[:, sets] = sum(2 / (size + other) * part for other, part in with_label) @ members.T
+            expected_f1[:, sets] = sum(2 / (size + other) * part for other, part in with_label) @ members.T
         none = self.sizes == 0
         if none.any():  # no label where there is none is right
-            merits[:, none] = chances[:, none].sum(axis=1, keepdims=True)
-        return np.asarray(np.argmax(merits >= merits.max(axis=1, keepdims=True) * AS_GOOD, axis=1))
+            expected_f1[:, none] = likelihoods[:, none].sum(axis=1, keepdims=True)
+        return np.asarray(np.argmax(expected_f1 >= expected_f1.max(axis=1, keepdims=True) * AS_GOOD, axis=1))
 
     @cached_property
     def _by_size(self) -> list[tuple[int, Ints, Matrix]]:
@@ -222,14 +222,14 @@ def dependence(truth: Bytes, label_sets: Sequence[Sequence[int]], weights: Float
     """
     members = membership(label_sets, truth.shape[1])
     places = {row.tobytes(): place for place, row in enumerate(members)}
-    found = np.array([places.get(row.tobytes(), -1) for row in truth.astype(np.uint8, copy=False)], dtype=np.int64)
-    common = np.bincount(found[found >= 0], weights=weights[found >= 0], minlength=len(members))
+    set_places = np.array([places.get(row.tobytes(), -1) for row in truth.astype(np.uint8, copy=False)], dtype=np.int64)
+    common = np.bincount(set_places[set_places >= 0], weights=weights[set_places >= 0], minlength=len(members))
     share = (weights @ truth + 0.5) / (weights.sum() + 1)
     inside = members.astype(np.float64)
     expected = weights.sum() * np.exp(inside @ np.log(share) + (1 - inside) @ np.log(1 - share))
     return np.asarray(np.round(np.log((common + _DOUBTS) / (expected + _DOUBTS)), 9))
 
 
-def chance(cut: float, unit: float = 1.0) -> float:
+def probability_at(cut: float, unit: float = 1.0) -> float:
     """Probability that a cut stands for."""
     return float(expit(unit * cut))

@@ -39,8 +39,8 @@ class Contribution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; rules are counted from 1."""
-        told = {"rule": self.rule + 1, "weight": self.weight, "text": self.text}
-        return told | ({"held": self.held} if self.held else {})
+        record = {"rule": self.rule + 1, "weight": self.weight, "text": self.text}
+        return record | ({"held": self.held} if self.held else {})
 
 
 @dataclass(frozen=True)
@@ -183,17 +183,17 @@ def explain(
     causes: dict[int, Because] = {}
     if ensemble.plan is not None and not ensemble.decision.uses_sets:
         causes = ensemble.plan.reasons(ensemble.margins(scores)[0], ensemble.label_names)
-    chances = expit(ensemble.worth * scores[0])
-    shown = ensemble if digits is None else with_threshold_intervals(ensemble, table, also=True)
+    probabilities = expit(ensemble.worth * scores[0])
+    rounded = ensemble if digits is None else with_threshold_intervals(ensemble, table, also=True)
     words = Formatter(ensemble, digits)
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
-        rule = shown.rules[number]
+        rule = rounded.rules[number]
         text = words.conditions(rule)
         group = group_of(rule.body)
-        held = checks(words, [group], values, {})[0].value if group else ""
+        group_text = checks(words, [group], values, {})[0].value if group else ""
         for entry in rule.head:
-            parts[entry.label].append(Contribution(number, entry.weight, text, held))
+            parts[entry.label].append(Contribution(number, entry.weight, text, group_text))
     sums = []
     for label, name in enumerate(ensemble.label_names):
         cut = ensemble.decision.cuts[label] if ensemble.decision.cuts else None
@@ -201,7 +201,7 @@ def explain(
             LabelSum(
                 name,
                 int(labels[label]),
-                float(chances[label]),
+                float(probabilities[label]),
                 ensemble.intercepts[label],
                 tuple(parts[label]),
                 float(scores[0, label]),

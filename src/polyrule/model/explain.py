@@ -177,9 +177,9 @@ class Explanation:
         return html_table(columns, rows, below=self._near_lines())
 
     def __str__(self) -> str:
-        told = [reason.words for reason in self.labels]
-        width = min(30, max((len(name) for name, *_ in told), default=0))
-        column = max((len(setter) for _, _, setter, _ in told), default=0)
+        texts = [reason.words for reason in self.labels]
+        width = min(30, max((len(name) for name, *_ in texts), default=0))
+        column = max((len(setter) for _, _, setter, _ in texts), default=0)
         lines = [
             f"{name:<{width}}  {value:<7}  {setter:<{column}}  {reason.evidence}"
             for reason in self.labels
@@ -262,10 +262,10 @@ def explain(
         _reason(rule_list, label, trace, grounds, causes.get(label)) for label in range(len(rule_list.label_names))
     )
     misses = []
-    for index, known in tests.nearly(trace, near):
+    for index, values_before in tests.nearly(trace, near):
         would = _would_set(rule_list, tests.end_labels(index, trace), reasons)
         if would:  # a rule that changes nothing is no news
-            tried = checks(words, rule_list[index].body, values, known)
+            tried = checks(words, rule_list[index].body, values, values_before)
             missing = tuple(check for check in tried if not check.holds)
             text = words.rule(rule_list[index], counts=False)
             misses.append(NearMiss(index, text, would, missing))
@@ -286,8 +286,8 @@ class _Tests:
 
     def failing(self, number: int, state: dict[int, int]) -> int:
         """How many conditions of a rule do not hold, given the labels set so far."""
-        failing, asked = self._failing[number], self._label_tests[number]
-        return failing + sum(state.get(test.label) != test.value for test in asked) if asked else failing
+        failing, label_tests = self._failing[number], self._label_tests[number]
+        return failing + sum(state.get(test.label) != test.value for test in label_tests) if label_tests else failing
 
     def hold(self, number: int, state: dict[int, int]) -> bool:
         """Whether all of them do."""
@@ -298,16 +298,16 @@ class _Tests:
         for number in range(len(self._rules) if trace.stopped is None else trace.stopped):
             idle = all(trace.setter.get(label, number) < number for label in self._rules.heads[number])
             if self._failing[number] <= near and not idle:
-                known = trace.before(number)
-                if 0 < self.failing(number, known) <= near:
-                    yield number, known
+                values_before = trace.before(number)
+                if 0 < self.failing(number, values_before) <= near:
+                    yield number, values_before
 
     def end_labels(self, forced: int, trace: Trace) -> dict[int, int]:
         """Value of each label if the rule `forced` fired, given those set before it."""
         rules = [forced, *self._possible[bisect_right(self._possible, forced) :]]
-        known = trace.before(forced)
-        after = follow(self._rules, lambda rule, state: rule == forced or self.hold(rule, state), rules, known)
-        after.setter.update((label, trace.setter[label]) for label in known)
+        values_before = trace.before(forced)
+        after = follow(self._rules, lambda rule, state: rule == forced or self.hold(rule, state), rules, values_before)
+        after.setter.update((label, trace.setter[label]) for label in values_before)
         return final_labels(self._rules, after)
 
 
@@ -337,13 +337,13 @@ def _reason(
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
-        outdated, chance = rule_list.info.get(OUTDATED_DEFAULTS) is True, float(rule_list.chances[-1, label])
-        return LabelReason(name, value, None, chance, right, wrong, (), None, outdated, because)
+        outdated, probability = rule_list.info.get(OUTDATED_DEFAULTS) is True, float(rule_list.chances[-1, label])
+        return LabelReason(name, value, None, probability, right, wrong, (), None, outdated, because)
     setter = trace.setter[label]
     rule = rule_list.rules[setter]
     literal = next((literal for literal in rule.head if literal.label == label), None)
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
-    chance = float(rule_list.chances[setter, label])
+    probability = float(rule_list.chances[setter, label])
     alone = literal.alone if literal else rule.alone
-    return LabelReason(name, value, setter, chance, tp, fp, grounds[setter], alone, rule.stale, because)
+    return LabelReason(name, value, setter, probability, tp, fp, grounds[setter], alone, rule.stale, because)

@@ -132,9 +132,9 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
             " you edited it on purpose, seal it again with 'polyrule edit seal'"
         )
     codecs = _codecs()
-    own = codecs.MODELS[kind]
+    record = codecs.MODELS[kind]
     required = ("format", "version", "kind", "info", "labels", "features")
-    members = root.fields((*required, *own.required), ("checksum", *own.optional))
+    members = root.fields((*required, *record.required), ("checksum", *record.optional))
     shared = {
         "label_names": tuple(node.text() for node in members["labels"]),
         "features": tuple(read_feature(node) for node in members["features"]),
@@ -143,7 +143,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     allowed.check_cells(source, _size(document))
     names = Vocabulary(shared["features"], shared["label_names"])  # type: ignore[arg-type]
     try:
-        model = own.make(**own.values(members, names), **shared)
+        model = record.make(**record.values(members, names), **shared)
     except ModelError as error:
         raise error if str(error).startswith(source) else ModelError(f"{source}: {error}") from error
     if version < _version_for(model):
@@ -254,18 +254,18 @@ _OPTIONS: dict[str, Callable[[ModelNode], object]] = {
 
 def decode_info(node: ModelNode) -> dict[str, Any]:
     """Return the information about a model after holding it against the types of its members."""
-    found = node.mapping()
+    members = node.mapping()
     check_depth(node)
     for name, read in _MEMBERS.items():
-        if name in found:
+        if name in members:
             read(node.member(name))
-    if "options" in found:
+    if "options" in members:
         options = node.member("options")
-        given = options.mapping()
+        recorded = options.mapping()
         for name, read in _OPTIONS.items():
-            if name in given:
+            if name in recorded:
                 read(options.member(name))
-    return found
+    return members
 
 
 def learning_options(info: dict[str, Any]) -> dict[str, Any]:

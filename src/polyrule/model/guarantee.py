@@ -59,10 +59,10 @@ class Guarantee:
 def guarantees(model: Any) -> tuple[Guarantee, ...]:
     """Return the guarantees that a model states."""
     names = {field.name for field in fields(Guarantee)}
-    stated = model.info.get("guarantees", [])
-    if not isinstance(stated, (list, tuple)) or any(not isinstance(e, dict) or e.keys() != names for e in stated):
+    entries = model.info.get("guarantees", [])
+    if not isinstance(entries, (list, tuple)) or any(not isinstance(e, dict) or e.keys() != names for e in entries):
         raise ModelError("info: guarantees are not as polyrule.decisions.calibrate states them")
-    return tuple(Guarantee(**entry) for entry in stated)
+    return tuple(Guarantee(**entry) for entry in entries)
 
 
 def guarantee_lines(model: Any) -> list[str]:

@@ -10,7 +10,7 @@ from polyrule.conditions.rounding import is_short
 from polyrule.conditions.text import format_name
 from polyrule.data.results import html_table
 from polyrule.model.cost_note import cost_lines
-from polyrule.model.decisions import chance
+from polyrule.model.decisions import probability_at
 from polyrule.model.guarantee import guarantee_lines
 from polyrule.model.printing import Formatter, format_literal, format_share, format_weight
 
@@ -54,8 +54,8 @@ def format_model(model: Any, *, numbers: bool = True, counts: bool = True, digit
 
 def relation_lines(model: Any) -> list[str]:
     """Return a printed line about the relations between labels; none without relations."""
-    stated = model.stated_relations
-    return [f"(always: {'; '.join(one.text(model.label_names) for one in stated)})"] if stated else []
+    relations = model.stated_relations
+    return [f"(always: {'; '.join(one.text(model.label_names) for one in relations)})"] if relations else []
 
 
 def html_model(model: Any, limit: int = 100) -> str:
@@ -89,13 +89,13 @@ def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool 
     parts: list[str] = []
     for number in rules:
         for literal in rule_list[number].head:
-            said = literal.tp + literal.fp
-            share = literal.tp / said if said and literal.chance is None else literal.chance
+            weight_set = literal.tp + literal.fp
+            share = literal.tp / weight_set if weight_set and literal.chance is None else literal.chance
             unit = " of the weight" if rule_list.info.get("weighted") and not parts else ""
-            shown = (
+            count_text = (
                 "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)}{unit})"
             )
-            parts.append(format_literal(literal, rule_list.label_names) + shown)
+            parts.append(format_literal(literal, rule_list.label_names) + count_text)
     return f"always: {', '.join(parts)}"
 
 
@@ -143,12 +143,12 @@ def ensemble_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
     lines = [f"(start: {starts})"] if starts else []
     lines.append(f"({_decision_words(ensemble, [label for label in range(len(names)) if label not in fixed])})")
     present = [label for label in fixed if ensemble.intercepts[label] >= ensemble.decision.cuts[label]]
-    for always, some in (("always", present), ("never", [label for label in fixed if label not in present])):
-        if some:
-            lines.append(f"(in no rule, {always} predicted: {_few([names[label] for label in some])})")
+    for always, labels in (("always", present), ("never", [label for label in fixed if label not in present])):
+        if labels:
+            lines.append(f"(in no rule, {always} predicted: {_few([names[label] for label in labels])})")
     if isinstance(ensemble.unit, tuple):
-        worth = ", ".join(f"{names[label]} {ensemble.unit[label]:.3g}" for label in sorted(weighed))
-        lines.append(f"(log-odds that one point is worth: {worth})")
+        units = ", ".join(f"{names[label]} {ensemble.unit[label]:.3g}" for label in sorted(weighed))
+        lines.append(f"(log-odds that one point is worth: {units})")
     elif ensemble.unit != 1:
         lines.append(f"(one point is worth {ensemble.unit:.3g} of log-odds)")
     return lines
@@ -159,8 +159,10 @@ def _decision_words(ensemble: RuleEnsemble, open_labels: list[int]) -> str:
     cuts = [format_weight(cut).removeprefix("+") for cut in decision.cuts]
     first = cuts[0] if cuts else "0"  # without labels there is no cut to show
     if decision.kind == "threshold" and len(set(decision.cuts)) < 2:
-        chances = sorted(chance(cut, unit) for cut, unit in zip(decision.cuts, ensemble.worth, strict=True)) or [0.5]
-        share = " to ".join(dict.fromkeys(f"{100 * value:.0f}" for value in (chances[0], chances[-1])))
+        probabilities = sorted(
+            probability_at(cut, unit) for cut, unit in zip(decision.cuts, ensemble.worth, strict=True)
+        ) or [0.5]
+        share = " to ".join(dict.fromkeys(f"{100 * value:.0f}" for value in (probabilities[0], probabilities[-1])))
         return f"a label is present if its sum is at least {first}, a probability of {share} %"
     if not decision.uses_sets:
         needs = (f"{format_name(ensemble.label_names[label])} {cuts[label]}" for label in open_labels)

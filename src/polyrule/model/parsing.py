@@ -114,16 +114,16 @@ def parse_constants(text: str, label_names: Sequence[str]) -> list[int] | None:
     return _Reader(text, (), label_names).constants()
 
 
-def as_member(model: Any, given: FeatureCondition | str) -> FeatureCondition:
+def as_member(model: Any, condition: FeatureCondition | str) -> FeatureCondition:
     """Return a condition on a feature of a model, given as such or as text; a name alone means that it is there.
 
     >>> from polyrule.model import RuleList
     >>> as_member(RuleList((), (Feature("jam", "nominal", ("0", "1")),), ()), "jam")
     NominalCondition(feature=0, value=1)
     """
-    if not isinstance(given, str):
-        return given
-    return _Reader(given, model.features, model.label_names).member()
+    if not isinstance(condition, str):
+        return condition
+    return _Reader(condition, model.features, model.label_names).member()
 
 
 @dataclass
@@ -140,10 +140,10 @@ class _Reader:
         allowed.check_time("rule")
 
     def fail(self, what: str) -> NoReturn:
-        shown = self.text.strip()
-        shown = shown if len(shown) <= 80 else shown[:77] + "..."
+        text = self.text.strip()
+        text = text if len(text) <= 80 else text[:77] + "..."
         what = what if len(what) <= 1000 else what[:997] + "..."
-        raise ModelError(f"rule {shown!r}: {what}")
+        raise ModelError(f"rule {text!r}: {what}")
 
     def rule(self) -> Rule:
         text, stop = self._strip(self.text)
@@ -179,12 +179,12 @@ class _Reader:
         tokens = self._tokens(self.text[start.end() :]) if start else []
         if start is None or "<-" in tokens:
             return None
-        found = []
+        labels = []
         for *name, last in self._parts(tokens, "line"):
             if last not in self.label_names and not last.startswith('"'):
                 last = _SHARE.sub("", last).rstrip()
-            found.append(self._index(self.label_names, self._name([*name, *filter(None, [last])]), "label"))
-        return found
+            labels.append(self._index(self.label_names, self._name([*name, *filter(None, [last])]), "label"))
+        return labels
 
     def _whole_body(self, tokens: list[str]) -> tuple[Condition, ...]:
         parts = [] if "".join(tokens).strip() in ("", "true") else self._parts(tokens, "body")
@@ -206,10 +206,10 @@ class _Reader:
 
     def _tokens(self, text: str) -> list[str]:
         tokens = []
-        for found in _TOKEN.finditer(text):
-            if found[1] == "":
+        for match in _TOKEN.finditer(text):
+            if match[1] == "":
                 self.fail("a quoted name is not closed")
-            tokens.append(found[0])
+            tokens.append(match[0])
         return tokens
 
     def _strip(self, text: str) -> tuple[str, bool]:
@@ -296,13 +296,13 @@ class _Reader:
             self.fail("a group is written 'any of {name, name}' or 'at least 2 of (condition, condition)'")
         return [self._group(members, int(begin[1] or 1), name)]
 
-    def _group(self, members: Sequence[FeatureCondition], least: int, name: str) -> GroupCondition:
+    def _group(self, members: Sequence[FeatureCondition], min_members: int, name: str) -> GroupCondition:
         if len(set(members)) < len(members):
             self.fail("a member occurs twice in the group")
-        if not 1 <= least < len(members):
+        if not 1 <= min_members < len(members):
             only = "conditions that must all hold stand in a rule without a group"
-            self.fail(f"at least {least} of {len(members)} is no choice: {only}")
-        return GroupCondition(tuple(members), least, name)
+            self.fail(f"at least {min_members} of {len(members)} is no choice: {only}")
+        return GroupCondition(tuple(members), min_members, name)
 
     @cached_property
     def _items(self) -> dict[str, tuple[str, int]]:
@@ -331,10 +331,10 @@ class _Reader:
     def _member(self, tokens: list[str]) -> FeatureCondition:
         if self._is_bare(tokens) and self._signed(tokens)[0] in {feature.name for feature in self.features}:
             return self._flag(tokens)
-        made = self._conditions(tokens)
-        if len(made) > 1:
+        conditions = self._conditions(tokens)
+        if len(conditions) > 1:
             self.fail(f"{' '.join(tokens)!r} is two conditions, and a member of a group is one: a limit on one side")
-        member = next(ungrouped_conditions(made), None)
+        member = next(ungrouped_conditions(conditions), None)
         if member is None:
             self.fail(f"{' '.join(tokens)!r} is no condition on a feature; only these can be members of a group")
         return member
@@ -422,14 +422,14 @@ class _Reader:
             if day is None:
                 self.fail(f"{name!r} is no date; dates are written as 2021-03-05")
             place, last = day, math.inf
-        made: list[Condition] = []
+        conditions: list[Condition] = []
         if op in (">", ">=", "=") and (op != "=" or place > 0 or feature.kind == "date"):
-            made.append(NumericCondition(index, ">", place + (0.5 if op == ">" else -0.5)))
+            conditions.append(NumericCondition(index, ">", place + (0.5 if op == ">" else -0.5)))
         if op in ("<=", "<", "=") and (op != "=" or place < last):
-            made.append(NumericCondition(index, "<=", place + (-0.5 if op == "<" else 0.5)))
-        if not made or not is_valid(made, self.features):
+            conditions.append(NumericCondition(index, "<=", place + (-0.5 if op == "<" else 0.5)))
+        if not conditions or not is_valid(conditions, self.features):
             self.fail(f"'{feature.name} {op} {name}' holds for all known values or for none; leave it out")
-        return made
+        return conditions
 
     def _number(self, tokens: list[str]) -> float:
         text = "".join(tokens)
@@ -444,13 +444,13 @@ class _Reader:
 
     def _index(self, names: Sequence[str], name: str, what: str) -> int:
         current_limits().check_time("rule")
-        found = [i for i, other in enumerate(names) if other == name]
-        if not found:
-            known = ", ".join(repr(other) for other in names[:8]) + (", …" if len(names) > 8 else "")
-            self.fail(f"there is no {what} {name!r}{did_you_mean(name, names)} (known: {known or 'none'})")
-        if len(found) > 1:
-            self.fail(f"{what} {name!r} occurs {len(found)} times, so its name says too little")
-        return found[0]
+        positions = [i for i, other in enumerate(names) if other == name]
+        if not positions:
+            names_text = ", ".join(repr(other) for other in names[:8]) + (", …" if len(names) > 8 else "")
+            self.fail(f"there is no {what} {name!r}{did_you_mean(name, names)} (known: {names_text or 'none'})")
+        if len(positions) > 1:
+            self.fail(f"{what} {name!r} occurs {len(positions)} times, so its name says too little")
+        return positions[0]
 
 
 def _inside(tokens: list[str]) -> list[str]:
@@ -466,6 +466,6 @@ def _last_bracket(text: str, brackets: str) -> tuple[str, str | None]:
     inside = end[start + 1 : -1]
     if start < 0 or not end.endswith(brackets[1]) or brackets[1] in inside:
         return text, None
-    if any(found.start() < start < found.end() for found in _QUOTED.finditer(text)):
+    if any(quoted.start() < start < quoted.end() for quoted in _QUOTED.finditer(text)):
         return text, None
     return end[:start].rstrip(), inside

@@ -98,11 +98,12 @@ def follow(
     rule_list: RuleList,
     holds: Callable[[int, dict[int, int]], bool],
     rules: Iterable[int],
-    known: Mapping[int, int] | None = None,
+    state_before: Mapping[int, int] | None = None,
 ) -> Trace:
     """Run some rules of a list on one example, until a stop takes effect.
 
-    `holds` says of a rule, and of the labels set so far, whether its body holds; `known` labels were set before.
+    `holds` is passed a rule and the labels set so far and returns whether its body holds. `state_before` has the values
+    of labels that were set before.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def follow(
     Trace(state={0: 1, 1: 1}, setter={0: 0, 1: 1}, fired=[0, 1], stopped=1)
     """
     heads, width = rule_list.heads, len(rule_list.label_names)
-    state, fired = dict(known or {}), []
+    state, fired = dict(state_before or {}), []
     setter = dict.fromkeys(state, -1)
     for number in rules:
         if not holds(number, state):
@@ -132,12 +133,12 @@ def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
     check_table(rule_list, table)
     flat = rule_list.flat
     width = len(flat.defaults)
-    found: list[list[Ints]] = [[] for _ in range(flat.bodies.rules)]
+    parts_of_rule: list[list[Ints]] = [[] for _ in range(flat.bodies.rules)]
     for rows, block in flat.bodies.blocks(table.values, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
         for rule, fired in enumerate(_run(flat, block, state, np.empty(state.shape, dtype=np.int32))):
-            found[rule].append(fired + rows.start)
-    return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in found]
+            parts_of_rule[rule].append(fired + rows.start)
+    return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in parts_of_rule]
 
 
 def fired_weights(rule_list: RuleList, table: Table, weights: Ints) -> Ints:
@@ -200,9 +201,9 @@ def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32) -> list[In
         head = slice(flat.head_start[rule], flat.head_start[rule + 1])
         labels, values = flat.head_label[head], flat.head_value[head].astype(np.int8)
         if flat.full:
-            said = np.zeros(state.shape[1], dtype=np.int8)
-            said[labels] = values
-            labels, values = np.arange(len(said), dtype=np.int32), said
+            head_values = np.zeros(state.shape[1], dtype=np.int8)
+            head_values[labels] = values
+            labels, values = np.arange(len(head_values), dtype=np.int32), head_values
         cells = rows[:, None], labels
         free = state[cells] < 0
         state[cells] = np.where(free, values, state[cells])
@@ -286,7 +287,7 @@ def final_labels(rule_list: RuleList, trace: Trace) -> dict[int, int]:
     return dict(enumerate(rule_list.plan.decide(trace_margins(rule_list, trace)[None, :])[0].tolist()))
 
 
-def chance_table(rule_list: RuleList) -> Floats:
+def probability_table(rule_list: RuleList) -> Floats:
     """Return the probability that each label is present, by who set it: a row per rule, the last for nobody (-1)."""
     table = np.empty((len(rule_list) + 1, len(rule_list.label_names)))
     for row, rule in zip(table, rule_list, strict=False):

@@ -45,8 +45,8 @@ def format_counts(rule: Rule) -> str:
         return "(not counted)"
     if rule.alone is None:
         expected = "" if rule.expected is None else f", expect {format_share(rule.expected)} right"
-        stale = ", before the edit" * rule.stale
-        return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected}{stale}{format_doubt(rule)})"
+        note = ", before the edit" * rule.stale
+        return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected}{note}{format_doubt(rule)})"
     return f"({'; '.join(count_phrases(rule))}{format_doubt(rule).replace(', ', '; ')})"
 
 

@@ -96,7 +96,7 @@ class _Cause:
         body = self.search.bodies[rule]
         for feature, mask in body.plain.items():
             self._require(feature, mask)
-        self._require_some([test for test in body.members if self._holds(*test)], body.least)
+        self._require_some([test for test in body.members if self._holds(*test)], body.min_members)
         for test in self.search.rule_list.label_tests[rule]:
             self._add(self._why_label, test.label, rule)
 
@@ -108,7 +108,7 @@ class _Cause:
         body = self.search.bodies[rule]
         plain = [(f, ~mask) for f, mask in body.plain.items() if not self._holds(f, mask)]
         members = [(f, ~mask) for f, mask in body.members if not self._holds(f, mask)]
-        spare = len(body.members) - body.least
+        spare = len(body.members) - body.min_members
         # A member more than can be spared says as much as a plain condition, but takes several reasons to say it.
         if plain:
             self._require_some(plain, 1)

@@ -107,27 +107,27 @@ class BodyRegions:
     # The regions in which the plain conditions on them hold, joined, so that a body that cannot hold is detected
     plain: Domain
     members: tuple[tuple[int, int], ...] = ()  # as `RegionGrid.of_condition` returns them
-    least: int = 0
+    min_members: int = 0
 
     def holds(self, trial: Trial) -> bool:
         """Return True if one example satisfies the body."""
         return (
             all(mask >> trial[owner] & 1 for owner, mask in self.plain.items())
-            and sum(mask >> trial[owner] & 1 for owner, mask in self.members) >= self.least
+            and sum(mask >> trial[owner] & 1 for owner, mask in self.members) >= self.min_members
         )
 
     def possible(self, domain: Domain) -> bool:
         """Return True if some example of a domain may satisfy the body: if false, none does."""
         return (
             all(mask & domain[owner] for owner, mask in self.plain.items())
-            and sum(mask & domain[owner] != 0 for owner, mask in self.members) >= self.least
+            and sum(mask & domain[owner] != 0 for owner, mask in self.members) >= self.min_members
         )
 
     def certain(self, domain: Domain) -> bool:
         """Return True if every example of a domain is sure to satisfy the body, condition by condition."""
         return (
             all(not domain[owner] & ~mask for owner, mask in self.plain.items())
-            and sum(not domain[owner] & ~mask for owner, mask in self.members) >= self.least
+            and sum(not domain[owner] & ~mask for owner, mask in self.members) >= self.min_members
         )
 
     def parts(self, domain: Domain) -> list[Domain]:

@@ -161,10 +161,10 @@ class FeatureRegions:
         if self.feature.flag and len(self.ends) == 1:
             return [end for end in (above, below) if end is not None]
         if below is not None and below.between is not None:
-            lowest_end = math.nextafter(above.threshold, math.inf) if above is not None else -math.inf
-            limits = max(below.between[0], lowest_end), math.nextafter(below.threshold, math.inf)
+            lower_end = math.nextafter(above.threshold, math.inf) if above is not None else -math.inf
+            limits = max(below.between[0], lower_end), math.nextafter(below.threshold, math.inf)
             below = replace(below, between=limits)
         if above is not None and above.between is not None:
-            highest_end = below.rounded(digits) if below is not None else math.inf
-            above = replace(above, between=(above.threshold, min(above.between[1], highest_end)))
+            upper_end = below.rounded(digits) if below is not None else math.inf
+            above = replace(above, between=(above.threshold, min(above.between[1], upper_end)))
         return [end for end in (above, below) if end is not None]

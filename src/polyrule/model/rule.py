@@ -159,10 +159,10 @@ class Rule:
         0.55
         """
         weights = [literal.tp + literal.fp for literal in self.head]
-        chances = [literal.chance for literal in self.head if literal.chance is not None]
-        if len(chances) < len(weights) or not sum(weights):
+        probabilities = [literal.chance for literal in self.head if literal.chance is not None]
+        if len(probabilities) < len(weights) or not sum(weights):
             return None
-        return float(round(sum(map(mul, weights, chances)) / sum(weights), 4))
+        return float(round(sum(map(mul, weights, probabilities)) / sum(weights), 4))
 
     @property
     def is_multi_label(self) -> bool:

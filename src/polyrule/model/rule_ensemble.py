@@ -212,9 +212,9 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
         See `RuleModel.with_relations`.
         """
-        stated = read_relations(relations, self.label_names)
-        decision = self.decision.only_allowed(Plan.of(stated, self.label_names))
-        return super(RuleEnsemble, replace(self, relations=(), decision=decision)).with_relations(stated)
+        checked = read_relations(relations, self.label_names)
+        decision = self.decision.only_allowed(Plan.of(checked, self.label_names))
+        return super(RuleEnsemble, replace(self, relations=(), decision=decision)).with_relations(checked)
 
     def chances_of(self, table: Table) -> Floats:
         """Predict probabilities for a table of the ensemble's own features."""
@@ -234,8 +234,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         Labels decide nothing here; they may be given as for a list.
         """
         model, table = match_columns(self, data)
-        given = getattr(data, "weights", None)
-        weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
+        data_weights = getattr(data, "weights", None)
+        weights = np.ones(len(table)) if data_weights is None else np.asarray(data_weights, dtype=np.float64)
         covers = weights @ model.fired(table)
         rules = tuple(replace(rule, coverage=float(weight)) for rule, weight in zip(self.rules, covers, strict=True))
         return with_threshold_intervals(replace(self, rules=rules), table)
@@ -282,8 +282,8 @@ class RuleEnsemble(RuleModel[WeightedRule]):
     def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:
         return replace(rule, body=body, coverage=None)
 
-    def _is_known(self, said: Any) -> bool:
-        return 0 <= said.label < len(self.label_names) and isfinite(said.weight)
+    def _is_known(self, entry: Any) -> bool:
+        return 0 <= entry.label < len(self.label_names) and isfinite(entry.weight)
 
     def _says(self, rule: WeightedRule) -> Any:
         return [(entry.label, entry.weight > 0) for entry in rule.head]
@@ -310,9 +310,9 @@ def scores_flat(flat: FlatWeights, values: Any) -> Matrix:
     """NumPy definition of the scores, shape (examples, labels)."""
     scores = np.tile(flat.intercepts, (int(values.shape[0]), 1))
     for rows, block in flat.bodies.blocks(values, len(flat.intercepts)):
-        every, part = np.arange(len(block)), scores[rows]
+        all_rows, part = np.arange(len(block)), scores[rows]
         for rule in range(flat.bodies.rules):
-            fired = flat.bodies.fired(rule, block, every)
+            fired = flat.bodies.fired(rule, block, all_rows)
             for entry in range(flat.head_start[rule], flat.head_start[rule + 1]):
                 part[fired, flat.head_label[entry]] += flat.weight[entry]
     return scores

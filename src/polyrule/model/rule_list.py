@@ -29,7 +29,7 @@ from polyrule.model.parsing import parse_constants, parse_rule
 from polyrule.model.reasons import ReasonSearch
 from polyrule.model.rule import Literal, Rule, changed_rule, check_rules
 from polyrule.model.rule_model import RuleModel, labelled
-from polyrule.model.staleness import OUTDATED_DEFAULTS, has_outdated_defaults, mark_stale
+from polyrule.model.staleness import OUTDATED_DEFAULTS, has_outdated_defaults, mark_outdated
 from polyrule.relations import Relation
 from polyrule.utils import late
 from polyrule.utils.arrays import Bytes, Floats
@@ -93,9 +93,9 @@ class RuleList(RuleModel[Rule]):
         if not self.default_counts:
             object.__setattr__(self, "default_counts", ((0, 0),) * width)
         for name in ("defaults", "default_counts", "default_chances"):
-            given = len(getattr(self, name))
-            if given != width and (given or name != "default_chances"):
-                raise ModelError(f"{name}: {given} entries for {width} labels")
+            length = len(getattr(self, name))
+            if length != width and (length or name != "default_chances"):
+                raise ModelError(f"{name}: {length} entries for {width} labels")
         if any(default not in (0, 1) for default in self.defaults):
             raise ModelError(f"defaults must be 0 or 1, got {self.defaults}")
         check_rules(self, self._is_known, "no label of this model", labels=width)
@@ -109,14 +109,14 @@ class RuleList(RuleModel[Rule]):
     @cached_property
     def chances(self) -> Floats:
         """Probability that each label is present, by who set it: a row per rule, the last for nobody."""
-        return prediction.chance_table(self)
+        return prediction.probability_table(self)
 
     @cached_property
     def heads(self) -> tuple[dict[int, int], ...]:
         """Value of every label that a rule sets, per rule; of a full list, that is every label."""
-        said = ({literal.label: literal.value for literal in rule.head} for rule in self.rules)
+        heads = ({literal.label: literal.value for literal in rule.head} for rule in self.rules)
         absent = dict.fromkeys(range(len(self.label_names)), 0) if self.full else {}
-        return tuple(absent | head for head in said)
+        return tuple(absent | head for head in heads)
 
     @cached_property
     def label_tests(self) -> tuple[list[LabelCondition], ...]:
@@ -126,11 +126,11 @@ class RuleList(RuleModel[Rule]):
     @cached_property
     def writers(self) -> tuple[list[int], ...]:
         """Rules that set a label, per label."""
-        found: tuple[list[int], ...] = tuple([] for _ in self.label_names)
+        rules_of_label: tuple[list[int], ...] = tuple([] for _ in self.label_names)
         for number, head in enumerate(self.heads):
             for label in head:
-                found[label].append(number)
-        return found
+                rules_of_label[label].append(number)
+        return rules_of_label
 
     @overload
     def __getitem__(self, index: int) -> Rule: ...
@@ -236,16 +236,16 @@ class RuleList(RuleModel[Rule]):
         >>> RuleList(rules, (), ("a", "b")).constants()
         (0,)
         """
-        found: list[int] = []
+        positions: list[int] = []
         absent: set[int] = set()
         for number, rule in enumerate(() if self.full else self.rules):
             labels = {literal.label for literal in rule.head if literal.value}
             if not rule.body and not rule.stop and len(labels) == len(rule.head) and not labels & absent:
-                found.append(number)
+                positions.append(number)
             absent.update(literal.label for literal in rule.head if not literal.value)
             if rule.stop:
                 break
-        return tuple(found)
+        return tuple(positions)
 
     @property
     def labels_without_rules(self) -> tuple[str, ...]:
@@ -262,14 +262,14 @@ class RuleList(RuleModel[Rule]):
         >>> RuleList((), (), ("a",), info=learned).shortfall()
         'no better than predicting the same labels for everyone: f1 to expect 0.400, with constants alone 0.500'
         """
-        made, options = self.info.get("pruning"), self.info.get("options")
+        pruning, options = self.info.get("pruning"), self.info.get("options")
         if (
-            not isinstance(made, dict)
+            not isinstance(pruning, dict)
             or self.info.keys() & {"recounted", "edited"}
             or any(rule.origin != "learned" for rule in self.rules)
         ):
             return ""
-        value, plain, margin = (made.get(name) for name in ("expected", "constant", "margin"))
+        value, plain, margin = (pruning.get(name) for name in ("expected", "constant", "margin"))
         if not (isinstance(value, float) and isinstance(plain, float) and isinstance(margin, float)):
             return ""
         if value > plain + margin:
@@ -319,7 +319,7 @@ class RuleList(RuleModel[Rule]):
         info = self.info | ({"edited": True} if "learner" in self.info else {})
         if has_outdated_defaults(self, rules):
             info |= {OUTDATED_DEFAULTS: True}
-        return replace(self, rules=mark_stale(self, rules), info=info)
+        return replace(self, rules=mark_outdated(self, rules), info=info)
 
     def _read(self, text: str, origin: Choice["edited", "hand"]) -> Rule:
         return replace(parse_rule(text, self.features, self.label_names), origin=origin)
@@ -327,8 +327,8 @@ class RuleList(RuleModel[Rule]):
     def _with_body(self, rule: Rule, body: Body) -> Rule:
         return changed_rule(rule, body)
 
-    def _is_known(self, said: Any) -> bool:
-        return 0 <= said.label < len(self.label_names) and said.value in (0, 1)
+    def _is_known(self, literal: Any) -> bool:
+        return 0 <= literal.label < len(self.label_names) and literal.value in (0, 1)
 
     def _says(self, rule: Rule) -> Any:
         return [(literal.label, literal.value) for literal in rule.head], rule.stop
@@ -344,13 +344,13 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
     origin; any other line is a rule made by hand, and so is each further label behind ``always:``. Blank lines, and
     lines that start with ``#`` or ``(``, are skipped.
     """
-    known: dict[Any, list[Rule]] = {}
+    rules_by_meaning: dict[Any, list[Rule]] = {}
     for rule in rule_list.rules:
-        known.setdefault(_meaning(rule, rule_list.features), []).append(rule)
+        rules_by_meaning.setdefault(_meaning(rule, rule_list.features), []).append(rule)
 
-    def kept(written: Rule) -> Rule:
-        same = known.get(_meaning(written, rule_list.features))
-        return _called(same.pop(0), written) if same else written
+    def with_stored_counts(written: Rule) -> Rule:
+        same = rules_by_meaning.get(_meaning(written, rule_list.features))
+        return _with_group_name(same.pop(0), written) if same else written
 
     rules: list[Rule] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -359,9 +359,9 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
         try:
             always = parse_constants(line, rule_list.label_names)
             if always is None:
-                rules.append(kept(parse_rule(line, rule_list.features, rule_list.label_names)))
+                rules.append(with_stored_counts(parse_rule(line, rule_list.features, rule_list.label_names)))
             else:
-                rules += map(kept, _constants(rule_list, always))
+                rules += map(with_stored_counts, _constants(rule_list, always))
         except ModelError as error:
             raise ModelError(f"line {number}: {error}") from error
     return rule_list._edited(rules)
@@ -370,13 +370,13 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
 def _constants(rule_list: RuleList, labels: list[int]) -> list[Rule]:
     """Rules that make labels present for everyone, with the heads that they have in the list where that is possible."""
     heads = [[literal.label for literal in rule_list.rules[number].head] for number in rule_list.constants()]
-    left, made = list(labels), []
+    left, rules = list(labels), []
     for head in [*heads, *([label] for label in labels)]:
         if set(head) <= set(left):
             for label in head:
                 left.remove(label)
-            made.append(Rule(tuple(Literal(label, 1) for label in head), origin="hand"))
-    return made
+            rules.append(Rule(tuple(Literal(label, 1) for label in head), origin="hand"))
+    return rules
 
 
 def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:
@@ -389,7 +389,7 @@ def _as_read(condition: Condition, features: Sequence[Feature]) -> Any:
     return condition.as_read(features)
 
 
-def _called(known: Rule, written: Rule) -> Rule:
+def _with_group_name(rule: Rule, written: Rule) -> Rule:
     """A known rule with the name that its group has in a text."""
     group = group_of(written.body)
-    return known if group is None else replace(known, body=with_name(known.body, group.name))
+    return rule if group is None else replace(rule, body=with_name(rule.body, group.name))

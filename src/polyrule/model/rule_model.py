@@ -183,9 +183,9 @@ class RuleModel(Generic[AnyRule]):
         rules: list[Any] = [self.rules[place] for place in places]
         if any(self._says(rule) != self._says(rules[0]) for rule in rules):
             raise ModelError(f"only rules {self.ALIKE} can be joined")
-        kept = [rule for place, rule in enumerate(self.rules) if place not in places[1:]]
-        kept[places[0]] = self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
-        return self._edited(kept)
+        edited = [rule for place, rule in enumerate(self.rules) if place not in places[1:]]
+        edited[places[0]] = self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
+        return self._edited(edited)
 
     def name_group(self, index: int, name: str) -> Self:
         """Return the model with a name for the group of alternatives in the rule at `index`; nothing else changes.
@@ -349,8 +349,8 @@ class RuleModel(Generic[AnyRule]):
     @classmethod
     def _of_kind(cls, model: Any, source: str) -> Self:
         if not isinstance(model, cls):
-            kind, wanted = files.kind_of(model), cls.KIND.replace("-", " ")
-            raise ModelError(f"{source}: holds a model of kind {kind!r}, not a {wanted}; polyrule.load reads any kind")
+            kind, noun = files.kind_of(model), cls.KIND.replace("-", " ")
+            raise ModelError(f"{source}: holds a model of kind {kind!r}, not a {noun}; polyrule.load reads any kind")
         return model
 
     def export(self, language: str, **options: Any) -> str | bytes:
@@ -431,11 +431,11 @@ def labelled(model: Any, data: Any, y: Any = None, name: str = "data", *, raw: b
         return data
     if y is None:
         raise OptionError("this needs labels: give a Dataset, or X and y")
-    wanted: tuple[str, ...] = model.label_names
-    framed = is_frame(y) and set(wanted) <= set(column_names(open_frame(y)))
-    target = read_target(y, None if framed or tag_cells(y) is not None else wanted)
+    label_names: tuple[str, ...] = model.label_names
+    framed = is_frame(y) and set(label_names) <= set(column_names(open_frame(y)))
+    target = read_target(y, None if framed or tag_cells(y) is not None else label_names)
     truth = target.truth
-    if target.names != wanted:
-        truth = arrange_labels(truth, target.names, wanted).check(name, "which is left out").Y
+    if target.names != label_names:
+        truth = arrange_labels(truth, target.names, label_names).check(name, "which is left out").Y
     prepared = raw and is_frame(data) and is_prepared(model.features)
-    return Dataset(to_table(data) if prepared else to_table(data, model.features), truth, wanted, name=name)
+    return Dataset(to_table(data) if prepared else to_table(data, model.features), truth, label_names, name=name)

@@ -39,31 +39,31 @@ def per_label(form: ModelForm) -> ModelForm:
     """Return the form of one value for each label."""
 
     def read(node: ModelNode, names: Vocabulary) -> Any:
-        given, labels = len(node.items()), len(names.labels.names)
-        if given != labels:
-            node.fail(f"has {given} entries for {labels} labels")
+        length, labels = len(node.items()), len(names.labels.names)
+        if length != labels:
+            node.fail(f"has {length} entries for {labels} labels")
         return each(form).read(node, names)
 
     return ModelForm(each(form).write, read)
 
 
-def head_of(said: Record) -> ModelForm:
+def head_of(entry_form: Record) -> ModelForm:
     """Return the form of a head, in the order of the labels."""
 
     def read(node: ModelNode, names: Vocabulary) -> Any:
-        head = sorted(each(said).read(node, names), key=lambda one: one.label)
+        head = sorted(each(entry_form).read(node, names), key=lambda one: one.label)
         if len({one.label for one in head}) != len(head) or not head:
             node.fail("must name at least one label and none twice")
         return tuple(head)
 
-    return ModelForm(each(said).write, read)
+    return ModelForm(each(entry_form).write, read)
 
 
-def _read_chance(node: ModelNode, names: Vocabulary) -> float:
-    chance = float(node.number(0))
-    if chance > 1:
+def _read_probability(node: ModelNode, names: Vocabulary) -> float:
+    probability = float(node.number(0))
+    if probability > 1:
         node.fail("must be a probability, between 0 and 1")
-    return chance
+    return probability
 
 
 def _read_pair(node: ModelNode, names: Vocabulary) -> tuple[float, float]:
@@ -83,12 +83,12 @@ def _write_relation(relation: Relation, names: Vocabulary) -> dict[str, Any]:
 
 
 def _read_relation(node: ModelNode, names: Vocabulary) -> Relation:
-    found = node.mapping()
-    if "if" in found or "then" in found:
+    mapping = node.mapping()
+    if "if" in mapping or "then" in mapping:
         members = node.fields(("if", "then"), ())
         return Relation("implies", (LABEL.read(members["if"], names), LABEL.read(members["then"], names)))
     members = node.fields((), tuple(_GROUPS.values()))
-    if len(members := {key: one for key, one in members.items() if key in found}) != 1:
+    if len(members := {key: one for key, one in members.items() if key in mapping}) != 1:
         node.fail("must have 'if' and 'then', or 'at_most_one', or 'exactly_one'")
     kind = next(kind for kind, key in _GROUPS.items() if key in members)
     labels = tuple(LABEL.read(item, names) for item in members[_GROUPS[kind]])
@@ -103,7 +103,7 @@ BIT = ModelForm(lambda value, _: int(value), lambda node, _: node.whole(0, 1))
 NUMBER = ModelForm(lambda value, _: float(value), lambda node, _: float(node.number()))
 COUNT = ModelForm(lambda value, _: plain_number(value), lambda node, _: node.number(0))
 COUNTS = ModelForm(lambda pair, _: [plain_number(count) for count in pair], _read_pair)
-CHANCE = ModelForm(lambda value, _: float(value), _read_chance)
+PROBABILITY = ModelForm(lambda value, _: float(value), _read_probability)
 FRACTION = ModelForm(lambda value, _: f"{value.numerator}/{value.denominator}", lambda node, _: node.fraction())
 LABEL = ModelForm(lambda label, names: names.labels.write(label), lambda node, names: names.labels.read(node))
 ORIGIN = ModelForm(lambda value, _: value, lambda node, _: node.choice("learned", "edited", "hand"))
@@ -149,10 +149,10 @@ class Record:
         """Return the thing that `write` described."""
         return self.make(**self.values(node.fields(self.required, self.optional), names))
 
-    def values(self, given: dict[str, ModelNode], names: Vocabulary) -> dict[str, Any]:
+    def values(self, nodes: dict[str, ModelNode], names: Vocabulary) -> dict[str, Any]:
         """Return what the members of an object say."""
         return {
-            name: absent if given[name].value is None and absent is not _REQUIRED else form.read(given[name], names)
+            name: absent if nodes[name].value is None and absent is not _REQUIRED else form.read(nodes[name], names)
             for name, form, absent, _ in self.members
         }
 
@@ -163,7 +163,7 @@ LITERAL = Record(
     GroupMember("value", BIT),
     GroupMember("tp", COUNT, 0),
     GroupMember("fp", COUNT, 0),
-    GroupMember("chance", CHANCE, None, always=False),
+    GroupMember("chance", PROBABILITY, None, always=False),
     GroupMember("alone", COUNTS, None, always=False),
 )
 RULE = Record(
@@ -198,7 +198,7 @@ MODELS = {
         GroupMember("full", FLAG),
         GroupMember("defaults", per_label(BIT)),
         GroupMember("default_counts", per_label(COUNTS)),
-        GroupMember("default_chances", per_label(CHANCE), (), always=False),
+        GroupMember("default_chances", per_label(PROBABILITY), (), always=False),
         GroupMember("relations", each(RELATION), (), always=False),
         GroupMember("rules", each(RULE)),
     ),

@@ -18,7 +18,7 @@ OUTDATED_DEFAULTS = "stale_defaults"
 _BY_LABEL = "BinaryRelevanceRuleClassifier"
 
 
-def mark_stale(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+def mark_outdated(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """Return the rules of an edited list, marked as stale if their counts depend on rules that have changed.
 
     The counts of a rule depend on the earlier rules that set its labels. They depend on all earlier rules if one of
@@ -33,7 +33,7 @@ def mark_stale(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     >>> from polyrule.model.rule import Literal
     >>> rules = tuple(Rule((Literal(label, 1, tp=8),), (MissingCondition(0, label > 0),)) for label in (0, 1, 0))
     >>> model = RuleList(rules, (Feature("x"),), ("a", "b"), info={"pruning": {}})
-    >>> [rule.stale for rule in mark_stale(model, rules[1:])]
+    >>> [rule.stale for rule in mark_outdated(model, rules[1:])]
     [False, True]
     """
     chains: dict[Hashable, int] = {}
@@ -42,8 +42,8 @@ def mark_stale(before: RuleList, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     marked = []
     for rule, history in zip(rules, new, strict=False):  # the last history is that of the defaults
         counted = rule.coverage is not None or bool(rule.tp or rule.fp)
-        stale = counted and not rule.stale and old.get(rule, history) != history
-        marked.append(_as_stale(rule) if stale else rule)
+        is_outdated = counted and not rule.stale and old.get(rule, history) != history
+        marked.append(_as_outdated(rule) if is_outdated else rule)
     return tuple(marked)
 
 
@@ -64,7 +64,7 @@ def has_outdated_defaults(before: RuleList, rules: Sequence[Rule]) -> bool:
     return _histories(before, before.rules, chains)[-1] != _histories(before, rules, chains)[-1]
 
 
-def _as_stale(rule: Rule) -> Rule:
+def _as_outdated(rule: Rule) -> Rule:
     """Mark a rule; what it does alone stays right unless it tests labels."""
     if not any(label_conditions(rule.body)):
         return replace(rule, stale=True)
