@@ -15,12 +15,12 @@ Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
 
 
 def signature(rule: Rule) -> Signature:
-    """What a rule says, without its counts and the order of its conditions and members."""
+    """Head and body of a rule, without its counts and the order of its conditions and members."""
     return frozenset((literal.label, literal.value) for literal in rule.head), canonical_key(rule.body)
 
 
 def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Pairs of rules that say the same, and pairs that have the same body but another head.
+    """Pairs of equal rules, and pairs that have the same body but another head.
 
     A rule is paired with the first rule of the other model that fits and is still free.
 
@@ -35,18 +35,20 @@ def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tu
     """
     same = _pair(list(map(signature, first)), list(map(signature, second)), set(), set())
     left, right = {a for a, _ in same}, {b for _, b in same}
-    mine, others = ([canonical_key(rule.body) for rule in rules] for rules in (first, second))
-    return same, _pair(mine, others, left, right)
+    first_bodies, second_bodies = ([canonical_key(rule.body) for rule in rules] for rules in (first, second))
+    return same, _pair(first_bodies, second_bodies, left, right)
 
 
-def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: set[int]) -> list[tuple[int, int]]:
+def _pair(
+    first: Sequence[Any], second: Sequence[Any], used_first: set[int], used_second: set[int]
+) -> list[tuple[int, int]]:
     free: dict[Any, list[int]] = {}
     for number, key in enumerate(second):
-        if number not in taken:
+        if number not in used_second:
             free.setdefault(key, []).append(number)
     pairs = []
     for number, key in enumerate(first):
-        if number not in used and free.get(key):
+        if number not in used_first and free.get(key):
             pairs.append((number, free[key].pop(0)))
     return pairs
 
@@ -54,7 +56,7 @@ def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: se
 def summarise(
     models: Sequence[Sequence[Rule]], predictions: Sequence[Bytes] | None, truth: Bytes | None
 ) -> list[dict[str, Any]]:
-    """One entry per pair of models: shared rules; on the examples given, where they differ and who is right there."""
+    """One entry per pair of models: shared rules and, with examples, where predictions differ and which is right."""
     entries = []
     for a, b in combinations(range(len(models)), 2):
         same, bodies = shared_rules(models[a], models[b])

@@ -1,6 +1,6 @@
-"""What each rule of a model does on a set of examples: whom it covers, what it sets, where it is right.
+"""Counts of each rule of a model on a set of examples: covered examples, set labels, correct labels.
 
-A condition is asked once and its answer kept, so that a change of one rule asks one new question; running the list then
+A condition is evaluated once and its cover stored, so that a change of one rule evaluates one; running the list then
 is a few operations on words per rule and label.
 
 Sets of examples are bits, 64 to a word, so that counting a hundred thousand takes microseconds.
@@ -23,18 +23,18 @@ from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.utils.arrays import Bytes, Floats, Ints, Words
 
-#: answers kept per part: at 100,000 examples these are 64 MB
+#: covers stored per part: at 100,000 examples these are 64 MB
 MOST_KEPT = 5000
 
 
 class PartCovers:
-    """The examples of one part, their labels (2 where unknown), and which satisfy the conditions asked so far."""
+    """The examples of one part, their labels (2 if unknown), and the covers of conditions evaluated so far."""
 
     def __init__(self, table: Table, truth: Bytes) -> None:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]
-        self.every = packed_bits(np.ones(self.rows, dtype=bool))
+        self.all_rows = packed_bits(np.ones(self.rows, dtype=bool))
         self.present, self.absent = packed_bits(truth.T == 1), packed_bits(truth.T == 0)
-        self._asked: dict[Condition, Words] = {}
+        self._covers: dict[Condition, Words] = {}
         self.decided: dict[Any, Words] = {}  # of labels of an ensemble, by all that decides one
 
     @cached_property
@@ -46,41 +46,42 @@ class PartCovers:
         """Return the examples that satisfy a condition on features."""
         if (group := group_of((condition,))) is not None:
             return self._group(group)
-        kept = self._asked.pop(condition, None)
-        if kept is None:
-            kept = packed_bits(evaluate(condition, self.table))
-        self._asked[condition] = kept  # asked last, forgotten last
-        if len(self._asked) > MOST_KEPT:
-            del self._asked[next(iter(self._asked))]
-        return kept
+        cover = self._covers.pop(condition, None)
+        if cover is None:
+            cover = packed_bits(evaluate(condition, self.table))
+        self._covers[condition] = cover  # used last, dropped last
+        if len(self._covers) > MOST_KEPT:
+            del self._covers[next(iter(self._covers))]
+        return cover
 
     def _group(self, group: GroupCondition) -> Words:
-        """Return the examples on which enough members hold, from what is known about each."""
-        enough = [self.every, *(np.zeros_like(self.every) for _ in range(group.least))]  # at least 0, 1, ... of them
+        """Return the examples on which enough members hold, from the covers of the members."""
+        # examples on which at least 0, 1, ... members hold
+        at_least = [self.all_rows, *(np.zeros_like(self.all_rows) for _ in range(group.least))]
         for member in group.members:
-            mine = self.condition(member)
+            cover = self.condition(member)
             for number in range(group.least, 0, -1):
-                enough[number] = enough[number] | (enough[number - 1] & mine)
-        return enough[-1]
+                at_least[number] = at_least[number] | (at_least[number - 1] & cover)
+        return at_least[-1]
 
     def body(self, body: Sequence[Condition]) -> Words:
         """Return the examples that satisfy all conditions on features; conditions on labels are left out."""
-        found = self.every.copy()
+        cover = self.all_rows.copy()
         for condition in without_labels(body):
-            found &= self.condition(condition)
-        return found
+            cover &= self.condition(condition)
+        return cover
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionCounts:
-    """What a model did on the examples of one part."""
+    """Predictions of a model on the examples of one part, and counts of its rules."""
 
     covers_of: PartCovers
     predicted: Words  # where each label is predicted
     unset: Words  # where no rule set it
     fired: list[Words]  # per rule, the examples that reached it and satisfy its body
     covers: Ints  # how many these are, whether or not anything is left to set
-    sets: Ints  # examples of which the rule set at least one label; a rule of an ensemble always has its say
+    sets: Ints  # examples of which the rule set at least one label; for an ensemble all covered examples
     # right, wrong: shape (rules, labels); labels the rule set, or weighed, by whether the truth agrees with it; an
     # unknown one is in neither. For a list with full predictions this counts the labels it sets by leaving them out.
     right: Ints
@@ -106,22 +107,22 @@ class PredictionCounts:
         tp, fp = counts(self.predicted & part.present), counts(self.predicted & part.absent)
         present = counts(part.present)
         precision, recall = _shares(tp, tp + fp), _shares(tp, present)
-        found = {"tp": tp, "fp": fp, "fn": present - tp, "present": present, "predicted": tp + fp}
-        return found | {"precision": precision, "recall": recall, "f1": _shares(2 * tp, tp + fp + present)}
+        totals = {"tp": tp, "fp": fp, "fn": present - tp, "present": present, "predicted": tp + fp}
+        return totals | {"precision": precision, "recall": recall, "f1": _shares(2 * tp, tp + fp + present)}
 
     @cached_property
     def scores(self) -> dict[str, float]:
-        """The measures a person watches while changing rules; 0/0 counts 0."""
+        """Measures to watch while rules are changed; 0/0 counts 0."""
         per, part = self.per_label, self.covers_of
         tp, fp, fn = (int(per[name].sum()) for name in ("tp", "fp", "fn"))
-        known = int(counts(part.present).sum() + counts(part.absent).sum())
+        n_known = int(counts(part.present).sum() + counts(part.absent).sum())
         judged = count(part.judged)
         return {
             "micro_f1": _share(2 * tp, 2 * tp + fp + fn),
             "macro_f1": float(per["f1"].mean()) if part.labels else 0.0,
             "micro_precision": _share(tp, tp + fp),
             "micro_recall": _share(tp, tp + fn),
-            "hamming_accuracy": 1 - _share(fp + fn, known) if known else 0.0,
+            "hamming_accuracy": 1 - _share(fp + fn, n_known) if n_known else 0.0,
             "subset_accuracy": _share(count(part.judged & ~union(self.wrong_cells)), judged),
         }
 
@@ -143,10 +144,10 @@ def count_predictions(model: RuleList | RuleEnsemble, part: PartCovers) -> Predi
 
 
 def _count_list(model: RuleList, part: PartCovers) -> PredictionCounts:
-    width, words = part.labels, len(part.every)
-    unset = np.repeat(part.every[None, :], width, axis=0)
+    width, words = part.labels, len(part.all_rows)
+    unset = np.repeat(part.all_rows[None, :], width, axis=0)
     present = np.zeros((width, words), dtype=np.uint64)
-    running, fired = part.every.copy(), []
+    running, fired = part.all_rows.copy(), []
     setter = None if model.plan is None else np.full((part.rows, width), -1, dtype=np.int32)
     rules = len(model.rules)
     covers, sets = np.zeros(rules, dtype=np.int64), np.zeros(rules, dtype=np.int64)
@@ -155,23 +156,23 @@ def _count_list(model: RuleList, part: PartCovers) -> PredictionCounts:
         body = part.body(rule.body)
         for test in model.label_tests[number]:
             body &= ~unset[test.label] & (present[test.label] if test.value else ~present[test.label])
-        mine = running & body
+        covered = running & body
         head = model.heads[number]
         labels = sorted(head)
-        newly = mine & unset[labels]
+        newly = covered & unset[labels]
         says = np.array([head[label] for label in labels], dtype=bool)
         agree = np.where(says[:, None], part.present[labels], part.absent[labels])
         differ = np.where(says[:, None], part.absent[labels], part.present[labels])
         right[number, labels], wrong[number, labels] = counts(newly & agree), counts(newly & differ)
         right_alone[number, labels], wrong_alone[number, labels] = counts(body & agree), counts(body & differ)
         if setter is not None:
-            for label, words in zip(labels, newly, strict=True):
-                setter[unpacked_bits(words, part.rows), label] = number
-        unset[labels] &= ~mine
+            for label, fired_rows in zip(labels, newly, strict=True):
+                setter[unpacked_bits(fired_rows, part.rows), label] = number
+        unset[labels] &= ~covered
         present[labels] |= np.where(says[:, None], newly, np.uint64(0))
         decided = union(newly)
-        fired.append(mine)
-        covers[number], sets[number] = count(mine), count(decided)
+        fired.append(covered)
+        covers[number], sets[number] = count(covered), count(decided)
         if rule.stop:
             running &= ~decided
     default = np.array(model.defaults, dtype=bool)[:, None]
@@ -188,9 +189,9 @@ def _count_ensemble(model: RuleEnsemble, part: PartCovers) -> PredictionCounts:
     right, wrong = (np.zeros((len(fired), part.labels), dtype=np.int64) for _ in range(2))
     for number, (rule, words) in enumerate(zip(model.rules, fired, strict=True)):
         for entry in rule.head:
-            there, away = (count(words & side[entry.label]) for side in (part.present, part.absent))
+            present, absent = (count(words & side[entry.label]) for side in (part.present, part.absent))
             right[number, entry.label], wrong[number, entry.label] = (
-                (there, away) if entry.weight > 0 else (away, there)
+                (present, absent) if entry.weight > 0 else (absent, present)
             )
     if model.decision.uses_sets or model.plan is not None:
         sums = np.stack([_sums(model, label, fired, part) for label in range(part.labels)], axis=1)
@@ -201,7 +202,7 @@ def _count_ensemble(model: RuleEnsemble, part: PartCovers) -> PredictionCounts:
 
 
 def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: PartCovers) -> Floats:
-    """What the weights of one label add up to."""
+    """Return the sum of the weights of one label per example."""
     sums = np.full(part.rows, model.intercepts[label], dtype=np.float64)
     for rule, words in zip(model.rules, fired, strict=True):
         for entry in rule.head:
@@ -211,20 +212,20 @@ def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: PartCov
 
 
 def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: PartCovers) -> Words:
-    """Where a label is present; a change of one rule leaves the labels alone that it does not weigh."""
+    """Return the examples with a label; stored, so that a changed rule recomputes only its labels."""
     cut = model.decision.cuts[label]
     weighed = tuple((r.body, entry.weight) for r in model.rules for entry in r.head if entry.label == label)
     key = model.intercepts[label], cut, weighed
-    kept = part.decided.pop(key, None)
-    part.decided[key] = kept if kept is not None else packed_bits(_sums(model, label, fired, part) >= cut)
+    rows = part.decided.pop(key, None)
+    part.decided[key] = rows if rows is not None else packed_bits(_sums(model, label, fired, part) >= cut)
     if len(part.decided) > MOST_KEPT:
         del part.decided[next(iter(part.decided))]
     return part.decided[key]
 
 
 def count_labels(labels: Bytes, part: PartCovers) -> PredictionCounts:
-    """Return the account of a model of which only the labels are known."""
-    unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    """Return the counts of a model of which only the predictions are known."""
+    unset, none = np.zeros((part.labels, len(part.all_rows)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
     return PredictionCounts(part, packed_bits(labels.T == 1), unset, [], none, none, none, none)
 
 
@@ -237,26 +238,26 @@ def _shares(top: Ints, bottom: Ints) -> Any:
 
 
 def union(rows: Words) -> Words:
-    """Return what is in any of the rows."""
+    """Return the union of the rows."""
     return np.asarray(np.bitwise_or.reduce(rows, axis=0, initial=0), dtype=np.uint64)
 
 
 def count(words: Words) -> int:
-    """Return how many bits are set."""
+    """Return the number of set bits."""
     return int(counts(words))
 
 
 def counts(words: Words) -> Ints:
-    """Return how many bits are set in the last dimension."""
+    """Return the number of set bits in the last dimension."""
     if hasattr(np, "bitwise_count"):
         return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
     return np.asarray(_HALF_WORDS[words.view(np.uint16)].sum(axis=-1, dtype=np.int64))  # NumPy before 2.0
 
 
-def first(words: Words, rows: int, start: int, most: int) -> tuple[list[int], int]:
-    """Return at most `most` set positions after the first `start` ones, and how many there are in all."""
+def first(words: Words, rows: int, start: int, size: int) -> tuple[list[int], int]:
+    """Return at most `size` set positions after the first `start` ones, and the number of all."""
     places = np.flatnonzero(unpacked_bits(words, rows))
-    return places[start : start + most].tolist(), len(places)
+    return places[start : start + size].tolist(), len(places)
 
 
 _HALF_WORDS = np.array([bin(number).count("1") for number in range(1 << 16)], dtype=np.uint8)

@@ -28,7 +28,7 @@ class Curve:
 
 
 def curve(model: RuleList, run: PredictionCounts) -> Curve:
-    """Follow a list rule by rule; a prefix of the list predicts what the whole list had set by then.
+    """Score every prefix of a list; a prefix predicts the labels that its rules set.
 
     Examples
     --------
@@ -43,10 +43,10 @@ def curve(model: RuleList, run: PredictionCounts) -> Curve:
     [0.5, 1.0]
     """
     part = run.covers_of
-    unset = np.repeat(part.every[None, :], part.labels, axis=0)
+    unset = np.repeat(part.all_rows[None, :], part.labels, axis=0)
     predicted = np.where(np.array(model.defaults, dtype=bool)[:, None], unset, np.uint64(0))
     off = (predicted & part.absent) | (~predicted & part.present)
-    running, left = part.every, part.rows * part.labels
+    running, left = part.all_rows, part.rows * part.labels
     hits, wrong = counts(predicted & part.present), counts(off)
     points = [(left, count(running & union(unset)), hits.sum(), wrong.sum(), count(part.judged & ~union(off)))]
     for rule, head, fired in zip(model.rules, model.heads, run.fired, strict=True):
@@ -54,17 +54,17 @@ def curve(model: RuleList, run: PredictionCounts) -> Curve:
         newly = fired & unset[labels]
         unset[labels] ^= newly
         running = running & ~union(newly) if rule.stop else running
-        mine = (predicted[labels] & ~newly) | np.where(says, newly, np.uint64(0))
-        predicted[labels], off[labels] = mine, (mine & part.absent[labels]) | (~mine & part.present[labels])
+        updated = (predicted[labels] & ~newly) | np.where(says, newly, np.uint64(0))
+        predicted[labels], off[labels] = updated, (updated & part.absent[labels]) | (~updated & part.present[labels])
         left -= int(counts(newly).sum())
-        hits[labels], wrong[labels] = counts(mine & part.present[labels]), counts(off[labels])
+        hits[labels], wrong[labels] = counts(updated & part.present[labels]), counts(off[labels])
         points.append((left, count(running & union(unset)), hits.sum(), wrong.sum(), count(part.judged & ~union(off))))
     lefts, still, right, missed, matches = np.array(points, dtype=np.int64).T
-    cells, known = part.rows * part.labels, int(counts(part.present | part.absent).sum())
+    cells, n_known = part.rows * part.labels, int(counts(part.present | part.absent).sum())
     return Curve(
         set_share=(cells - lefts) / max(1, cells),
         open_examples=still,
         micro_f1=2 * right / np.maximum(1, 2 * right + missed),
-        hamming_accuracy=1 - missed / max(1, known),
+        hamming_accuracy=1 - missed / max(1, n_known),
         subset_accuracy=matches / max(1, count(part.judged)),
     )

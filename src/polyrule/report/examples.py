@@ -20,7 +20,7 @@ BINS = 24
 
 
 def feature_entry(feature: Feature, column: int, table: Table | None) -> dict[str, Any]:
-    """Name, kind and categories of a feature, which part of which date it is, and its histogram where there is data."""
+    """Name, kind and categories of a feature, its part of a date, and its histogram if there is data."""
     entry: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "column": column}
     if isinstance(derivation := derivation_of(feature), DatePart):
         entry |= {"date": feature.column, "part": derivation.part}
@@ -35,13 +35,14 @@ def feature_entry(feature: Feature, column: int, table: Table | None) -> dict[st
     return entry
 
 
-def shown(tested: Sequence[int], features: Sequence[Feature]) -> list[int]:
+def page_features(tested: Sequence[int], features: Sequence[Feature]) -> list[int]:
     """Positions of the features that a page carries: those that rules test, and of a date all that follows from it.
 
     Examples
     --------
     >>> from polyrule.data.derive.dates import date_features
-    >>> shown([4], [Feature("size"), *date_features("on")]), shown([0], [Feature("size"), *date_features("on")])
+    >>> features = [Feature("size"), *date_features("on")]
+    >>> page_features([4], features), page_features([0], features)
     ([1, 2, 3, 4], [0])
     """
     sources = [f.column if (d := derivation_of(f)) is not None and d.CHANGES_SOURCE else None for f in features]
@@ -59,14 +60,14 @@ def histogram(feature: Feature, values: Floats) -> dict[str, Any]:
     >>> histogram(Feature("hue", "nominal", ("red", "blue")), np.array([1.0, 1.0]))
     {'missing': 0, 'counts': [0, 2]}
     """
-    known = values[~np.isnan(values)]
-    entry: dict[str, Any] = {"missing": int(len(values) - len(known))}
+    present = values[~np.isnan(values)]
+    entry: dict[str, Any] = {"missing": int(len(values) - len(present))}
     if feature.has_categories:
-        return entry | {"counts": np.bincount(known.astype(np.int64), minlength=len(feature.categories)).tolist()}
-    known = known[np.isfinite(known)]
-    if not len(known):
+        return entry | {"counts": np.bincount(present.astype(np.int64), minlength=len(feature.categories)).tolist()}
+    finite = present[np.isfinite(present)]
+    if not len(finite):
         return entry | {"counts": []}
-    distinct, counts = np.unique(known, return_counts=True)
+    distinct, counts = np.unique(finite, return_counts=True)
     low, high = plain(distinct[0]), plain(distinct[-1])
     if len(distinct) <= BINS:
         return entry | {
@@ -76,7 +77,7 @@ def histogram(feature: Feature, values: Floats) -> dict[str, Any]:
             "high": high,
         }
     # Halving first keeps the span of huge values finite.
-    place = (known / 2 - distinct[0] / 2) / (distinct[-1] / 2 - distinct[0] / 2)
+    place = (finite / 2 - distinct[0] / 2) / (distinct[-1] / 2 - distinct[0] / 2)
     bins = np.minimum((place * BINS).astype(np.int64), BINS - 1)
     return entry | {"counts": np.bincount(bins, minlength=BINS).tolist(), "low": low, "high": high}
 
@@ -126,7 +127,7 @@ def _sized(parts: Sequence[DataPart], columns: Sequence[int], room: int) -> tupl
 
 
 def _shares(parts: Sequence[DataPart], room: int) -> list[int]:
-    """How many examples each part may show; what one part does not need goes to the other."""
+    """Return the number of examples per part; room that one part does not need is for the other."""
     if len(parts) < 2:
         return [min(len(part), room) for part in parts]
     train, test = len(parts[0]), len(parts[1])
@@ -142,15 +143,15 @@ def _spread(total: int, number: int) -> Ints:
 def chosen_examples(parts: Sequence[DataPart], rows: Sequence[Ints], columns: Sequence[int]) -> dict[str, Any]:
     """The examples at these positions of each part, with the values of these features."""
     entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": [], "unknown": []}
-    for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):
-        entry["part"] += [index] * len(chosen)
-        entry["row"] += chosen.tolist()
-        entry["id"] += [None if part.data.row_ids is None else part.data.row_ids[row] for row in chosen.tolist()]
-        entry["truth"] += [np.flatnonzero(part.truth[row] == 1).tolist() for row in chosen]
-        entry["unknown"] += [np.flatnonzero(part.truth[row] == UNKNOWN).tolist() for row in chosen]
+    for index, (part, positions) in enumerate(zip(parts, rows, strict=True)):
+        entry["part"] += [index] * len(positions)
+        entry["row"] += positions.tolist()
+        entry["id"] += [None if part.data.row_ids is None else part.data.row_ids[row] for row in positions.tolist()]
+        entry["truth"] += [np.flatnonzero(part.truth[row] == 1).tolist() for row in positions]
+        entry["unknown"] += [np.flatnonzero(part.truth[row] == UNKNOWN).tolist() for row in positions]
     if not parts:
         return entry | {"columns": [[] for _ in columns]}
-    tables = [part.table[chosen] for part, chosen in zip(parts, rows, strict=True)]
+    tables = [part.table[positions] for part, positions in zip(parts, rows, strict=True)]
     entry["columns"] = [_column(np.concatenate([table.column(column) for table in tables])) for column in columns]
     return entry
 

@@ -38,9 +38,9 @@ class DataPart:
         return len(self.data)
 
     def entry(self) -> dict[str, Any]:
-        """What every page says about these examples."""
-        told = {"key": self.key, "title": self.title, "name": self.data.name}
-        return told | {"examples": len(self), "unseen": self.unseen}
+        """Return the description of these examples that every page carries."""
+        entry = {"key": self.key, "title": self.title, "name": self.data.name}
+        return entry | {"examples": len(self), "unseen": self.unseen}
 
     @property
     def table(self) -> Table:
@@ -59,19 +59,19 @@ class DataPart:
 
     @property
     def weighted(self) -> bool:
-        """Whether the data came with weights; pages count examples, and then say so."""
+        """True if the data has weights; pages count examples, and then state this."""
         return self.data.weights is not None
 
     @cached_property
     def fingerprints(self) -> set[str]:
-        """Names of these examples as learners record them: without weights, and with those of one."""
+        """Fingerprints of these examples as learners record them: without weights, and with weights of one."""
         ones = np.ones(len(self), dtype=np.int64)
         table = self.table if self.raw is None else self.raw
         return {fingerprint(table, self.truth), fingerprint(table, self.truth, ones)}
 
     @property
     def answers(self) -> LabelMatrix:
-        """The truth in the form in which scores know unknown labels."""
+        """The labels as a matrix in which scores skip unknown ones."""
         return LabelMatrix.of(self.truth, None)
 
 
@@ -97,15 +97,15 @@ class Inputs:
 
 
 def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
-    """Check and name everything a report is asked for; see `polyrule.report.build`."""
+    """Check and name the models and data of a report; see `polyrule.report.build`."""
     named = _named(models)
     first_name, first = named[0]
     for name, model in named[1:]:
-        for what, mine, other in (
+        for what, names, first_names in (
             ("labels", model.label_names, first.label_names),
             ("features", model.features, first.features),
         ):
-            if tuple(mine) != tuple(other):
+            if tuple(names) != tuple(first_names):
                 raise ModelError(
                     f"models {first_name!r} and {name!r} have different {what}; a report is about one data set"
                 )
@@ -127,7 +127,7 @@ def _parts(named: Sequence[tuple[str, Any]], data: Any, test: Any) -> list[DataP
 
 
 def learned_from_others(model: Any, part: DataPart) -> bool:
-    """Whether a model remembers its training data and these are other examples."""
+    """Return True if a model records its training data and these are other examples."""
     recorded = model.info.get("data_fingerprint")
     if not recorded:
         return False
@@ -138,36 +138,37 @@ def learned_from_others(model: Any, part: DataPart) -> bool:
 
 def _named(models: Any) -> list[tuple[str, Any]]:
     if isinstance(models, Mapping):
-        pairs = [(str(name), _model(given)) for name, given in models.items()]
+        pairs = [(str(name), _model(source)) for name, source in models.items()]
     else:
         several = isinstance(models, Sequence) and not isinstance(models, (str, bytes)) and not _is_model(models)
-        pairs = [(_default_name(given), _model(given)) for given in (models if several else [models])]
+        pairs = [(_default_name(source), _model(source)) for source in (models if several else [models])]
     if not pairs:
         raise OptionError("a report needs at least one model")
     return list(zip(distinct(name for name, _ in pairs), (model for _, model in pairs), strict=True))
 
 
-def _is_model(given: Any) -> bool:
-    return hasattr(given, "rules") and hasattr(given, "label_names")
+def _is_model(source: Any) -> bool:
+    return hasattr(source, "rules") and hasattr(source, "label_names")
 
 
-def _model(given: Any) -> Any:
-    if isinstance(given, (str, os.PathLike)):
-        return load(given)
-    if _is_model(given):
-        return given
-    stored = getattr(given, "model_", None)
+def _model(source: Any) -> Any:
+    if isinstance(source, (str, os.PathLike)):
+        return load(source)
+    if _is_model(source):
+        return source
+    stored = getattr(source, "model_", None)
     if stored is None:
         raise OptionError(
-            f"cannot report on {type(given).__name__}: give a fitted polyrule estimator, a model or a model file's path"
+            f"cannot report on {type(source).__name__}: "
+            "give a fitted polyrule estimator, a model or a model file's path"
         )
     return stored
 
 
-def _default_name(given: Any) -> str:
-    if isinstance(given, (str, os.PathLike)):
-        return Path(given).name.removesuffix(".json")
-    info = getattr(_model(given), "info", {})
+def _default_name(source: Any) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).name.removesuffix(".json")
+    info = getattr(_model(source), "info", {})
     options = info.get("options", {})
     words = [str(options[key]) for key in ("heads", "measure") if options.get(key)]
     learner = str(info.get("learner", "")).removesuffix("Classifier")
@@ -181,11 +182,11 @@ def distinct(names: Iterable[str]) -> list[str]:
     >>> distinct(["a", "b", "a", "a (2)"])
     ['a', 'b', 'a (2)', 'a (2) (2)']
     """
-    taken: list[str] = []
+    used: list[str] = []
     for name in names:
         numbered = chain([name], (f"{name} ({number})" for number in count(2)))
-        taken.append(next(one for one in numbered if one not in taken))
-    return taken
+        used.append(next(one for one in numbered if one not in used))
+    return used
 
 
 def _part(key: str, title: str, data: Any, model: Any) -> DataPart:

@@ -1,6 +1,6 @@
-"""Which labels depend on which, as far as a model says so: labels predicted together, and labels that imply others.
+"""Dependencies between labels that a model states: labels predicted together, and labels that imply others.
 
-The paper tells *conditional* (local) dependencies, which hold where the features satisfy something, from
+The paper distinguishes *conditional* (local) dependencies, which hold if the features satisfy something, from
 *unconditional* (global) ones. A rule whose body tests a feature states a conditional dependency; one whose body is
 empty or tests labels only states an unconditional one.
 """
@@ -36,11 +36,11 @@ class Edge:
     target: int
     values: tuple[int, int]  # of source and target: 1 present, 0 absent
     conditional: bool  # whether features must satisfy something too
-    rules: list[int] = field(default_factory=list)  # the rules that say so
+    rules: list[int] = field(default_factory=list)  # the rules that state it
 
 
-def label_edges(rules: Iterable[Rule], most: int | None = None) -> list[Edge]:
-    """Dependencies that the rules state, the ones stated by most rules first; at most `most` of them.
+def label_edges(rules: Iterable[Rule], max_edges: int | None = None) -> list[Edge]:
+    """Dependencies that the rules state, the ones stated by most rules first, at most `max_edges`.
 
     Examples
     --------
@@ -50,39 +50,39 @@ def label_edges(rules: Iterable[Rule], most: int | None = None) -> list[Edge]:
     >>> [(e.kind, e.source, e.target, e.conditional) for e in label_edges(rules)]
     [('together', 0, 2, True), ('implies', 0, 1, False)]
     """
-    return _edges(list(rules), most)[0]
+    return _edges(list(rules), max_edges)[0]
 
 
-def _edges(rules: Sequence[Rule], most: int | None) -> tuple[list[Edge], int]:
-    """Return the strongest edges, and how many there are in all.
+def _edges(rules: Sequence[Rule], max_edges: int | None) -> tuple[list[Edge], int]:
+    """Return the strongest edges, and the number of all.
 
     A head of a hundred labels has thousands of pairs, so pairs are counted by a product of sparse matrices, and the
     rules are looked up only for the pairs that are kept.
     """
     heads, bodies = _literals(rules)
     conditional = np.array([len(without_labels(rule.body)) > 0 for rule in rules], dtype=bool)
-    found = []
+    pairs = []
     for holds in (False, True):
-        chosen = np.flatnonzero(conditional == holds)
-        own, tested = heads[chosen], bodies[chosen]
-        for order, (left, kind) in enumerate(((own, "together"), (tested, "implies"))):
-            counts = (left.T @ own).tocoo()
+        rules_of_kind = np.flatnonzero(conditional == holds)
+        in_head, in_body = heads[rules_of_kind], bodies[rules_of_kind]
+        for order, (left, kind) in enumerate(((in_head, "together"), (in_body, "implies"))):
+            counts = (left.T @ in_head).tocoo()
             for a, b, count in zip(counts.row, counts.col, counts.data, strict=True):
                 if kind == "implies" or a // 2 < b // 2:  # each pair of a head once
-                    found.append((-int(count), order, int(a), int(b), holds))
-    found.sort()
+                    pairs.append((-int(count), order, int(a), int(b), holds))
+    pairs.sort()
     by_head, by_body = heads.tocsc(), bodies.tocsc()
     edges = []
-    for _, order, a, b, holds in found[:most]:
-        saying = np.intersect1d(_rules_with((by_head, by_body)[order], a), _rules_with(by_head, b))
-        numbers = [int(number) for number in saying if conditional[number] == holds]
+    for _, order, a, b, holds in pairs[:max_edges]:
+        supporting = np.intersect1d(_rules_with((by_head, by_body)[order], a), _rules_with(by_head, b))
+        numbers = [int(number) for number in supporting if conditional[number] == holds]
         kind = "implies" if order else "together"
         edges.append(Edge(kind, a // 2, b // 2, (a % 2, b % 2), holds, numbers))  # type: ignore[arg-type]
-    return edges, len(found)
+    return edges, len(pairs)
 
 
 def _literals(rules: Sequence[Rule]) -> tuple[Any, Any]:
-    """Return which rule has which literal in its head, and tests which in its body; column 2 * label + value."""
+    """Return the literals of heads and of bodies as matrices, a row per rule; column 2 * label + value."""
     head = [(n, 2 * literal.label + literal.value) for n, rule in enumerate(rules) for literal in rule.head]
     tests = [(n, c) for n, rule in enumerate(rules) for c in label_conditions(rule.body)]
     body = sorted({(n, 2 * condition.label + condition.value) for n, condition in tests})
@@ -130,11 +130,11 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]]) -> Floats:
 
 
 def summarise(rules: Iterable[Rule], labels: int) -> dict[str, Any]:
-    """Edges and places of the graph as plain values; `dropped` says how many weaker edges were left out."""
-    kept, total = _edges(list(rules), MOST_EDGES)
-    places = layout(labels, ((edge.source, edge.target) for edge in kept))
+    """Edges and places of the graph as plain values; `dropped` is the number of weaker edges left out."""
+    edges, total = _edges(list(rules), MOST_EDGES)
+    places = layout(labels, ((edge.source, edge.target) for edge in edges))
     return {
         "places": [[round(float(x), 4), round(float(y), 4)] for x, y in places],
-        "edges": [asdict(edge) for edge in kept],
-        "dropped": total - len(kept),
+        "edges": [asdict(edge) for edge in edges],
+        "dropped": total - len(edges),
     }

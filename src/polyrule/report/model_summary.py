@@ -29,7 +29,7 @@ DIGITS = 5
 
 
 def signed_rule(rule: EitherRule) -> Rule:
-    """Return a rule with signs instead of weights: a positive weight speaks for present, any other for absent."""
+    """Return a rule with signs instead of weights: a positive weight means present, any other absent."""
     if isinstance(rule, Rule):
         return rule
     head = tuple(Literal(entry.label, int(entry.weight > 0)) for entry in rule.head)
@@ -49,12 +49,12 @@ def summarise(
     The label graph takes longer than all the rest where labels are many, so it can be left out.
     """
     if isinstance(model, RuleList):
-        own = _list(model)
+        entry = _list(model)
     elif isinstance(model, RuleEnsemble):
-        own = _ensemble(model)
+        entry = _ensemble(model)
     else:
         raise OptionError(f"cannot report on {type(model).__name__}: only rule lists and rule ensembles have a report")
-    return own | {
+    return entry | {
         "rules": [_rule(model, number, runs, slots) for number in range(len(model))],
         "graph": label_graph.summarise(signed_rules(model), len(model.label_names)) if graph else None,
         "text": model.format(),
@@ -83,13 +83,13 @@ def _relations(model: RuleList | RuleEnsemble) -> dict[str, Any]:
     """Relations between labels as texts, and how the page decides related labels."""
     if model.plan is None:
         return {}
-    stated = {"stated": [one.text(model.label_names) for one in model.relations]}
+    texts = {"stated": [relation.text(model.label_names) for relation in model.relations]}
     steps = relation_constants(model)
     if not steps:
-        return stated
+        return texts
     names = {"names": [quoted(name) for name in model.label_names]}
     margins = {"margins": margin_table(model).tolist()} if isinstance(model, RuleList) else {}
-    return stated | {"relations": {name.lower(): value for name, value in steps.items()} | names | margins}
+    return texts | {"relations": {name.lower(): value for name, value in steps.items()} | names | margins}
 
 
 def _list(model: RuleList) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _ensemble(model: RuleEnsemble) -> dict[str, Any]:
 
 
 def curve_entry(model: RuleList | RuleEnsemble, result: PredictionCounts) -> dict[str, Any]:
-    """How a list came to its predictions on one part; an ensemble has no order to follow."""
+    """Scores of every prefix of a list on one part; nothing for an ensemble, which has no order."""
     if not isinstance(model, RuleList):
         return {}
     names = {"set_share": "set", "open_examples": "open"}
@@ -131,12 +131,12 @@ def curve_entry(model: RuleList | RuleEnsemble, result: PredictionCounts) -> dic
 
 
 def warnings(model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts], parts: Sequence[DataPart]) -> list[str]:
-    """Say what a reader of the model should know before trusting it."""
+    """Return warnings that a reader of the model should see first."""
     is_list = isinstance(model, RuleList)
-    found = [f"The list is {text}." for text in [model.shortfall()] if text]
+    messages = [f"The list is {text}." for text in [model.shortfall()] if text]
     if not model.rules:
         otherwise = "every label gets its default" if is_list else "every example gets the same labels"
-        found.append(f"The {'list' if is_list else 'ensemble'} has no rules: {otherwise}.")
+        messages.append(f"The {'list' if is_list else 'ensemble'} has no rules: {otherwise}.")
     for result, part in zip(runs, parts, strict=True):
         idle = [number + 1 for number in np.flatnonzero(result.sets == 0)]
         if idle and not part.unseen:  # on a few new examples some rules have nothing to do; their cards say so
@@ -144,23 +144,25 @@ def warnings(model: RuleList | RuleEnsemble, runs: Sequence[PredictionCounts], p
             does = (
                 f"set no label {where}: nothing is known about them there" if is_list else f"cover no example {where}"
             )
-            found.append(f"{len(idle)} of {len(model)} rules {does}.")
+            messages.append(f"{len(idle)} of {len(model)} rules {does}.")
         if not is_list:
-            found += _silent(model, result.predicted.any(axis=1), "there")
+            messages += _silent(model, result.predicted.any(axis=1), "there")
     if isinstance(model, RuleList):
-        said = {
+        predicted_labels = {
             label for rule in model.rules for label, value in ((one.label, one.value) for one in rule.head) if value
         }
-        found += _silent(model, [value or label in said for label, value in enumerate(model.defaults)], "present")
-    return found
+        messages += _silent(
+            model, [value or label in predicted_labels for label, value in enumerate(model.defaults)], "present"
+        )
+    return messages
 
 
 def _silent(model: RuleList | RuleEnsemble, predicted: Any, where: str) -> list[str]:
-    """Say which labels are never predicted, if any."""
-    silent = [name for name, said in zip(model.label_names, predicted, strict=True) if not said]
+    """Return a message that names the labels never predicted, if any."""
+    silent = [name for name, is_predicted in zip(model.label_names, predicted, strict=True) if not is_predicted]
     verb = "is" if len(silent) == 1 else "are"
-    told = f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted {where}: {few(silent)}."
-    return [told] if silent else []
+    message = f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted {where}: {few(silent)}."
+    return [message] if silent else []
 
 
 def few(names: Sequence[object]) -> str:
@@ -200,17 +202,17 @@ def _weighted(rule: WeightedRule) -> dict[str, Any]:
 
 
 def note_entry(model: Any, rule: EitherRule) -> dict[str, Any]:
-    """What people said about a rule: `info["notes"]` of a model holds a name and a comment by what the rule says."""
+    """Return the note on a rule; `info["notes"]` of a model has a name and a comment by the rule's text."""
     notes = model.info.get("notes")
-    found = notes.get(rule_text(rule, model)) if isinstance(notes, dict) else None
-    if not isinstance(found, dict):
+    note = notes.get(rule_text(rule, model)) if isinstance(notes, dict) else None
+    if not isinstance(note, dict):
         return {}
-    said = {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}
-    return {"note": said} if said else {}
+    texts = {key: note[key] for key in ("name", "comment") if isinstance(note.get(key), str)}
+    return {"note": texts} if texts else {}
 
 
 def on_part(rule: EitherRule, number: int, result: PredictionCounts) -> dict[str, Any]:
-    """What one rule did on one part."""
+    """Return the counts of one rule on one part."""
     right, wrong = result.right[number], result.wrong[number]
     return {
         "covers": int(result.covers[number]),
@@ -218,7 +220,7 @@ def on_part(rule: EitherRule, number: int, result: PredictionCounts) -> dict[str
         "right": int(right.sum()),
         "wrong": int(wrong.sum()),
         **_alone_on_part(rule, number, result),
-        "head": [[int(right[said.label]), int(wrong[said.label])] for said in rule.head],
+        "head": [[int(right[literal.label]), int(wrong[literal.label])] for literal in rule.head],
     }
 
 

@@ -1,4 +1,4 @@
-"""From a summary to one HTML file that needs nothing else: no network, no server, no other file."""
+"""One HTML file of a summary that needs nothing else: no network, no server, no other file."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def render(summary: dict[str, Any]) -> str:
     }
     page = _asset("report.html")
     # One pass over the template, so that nothing in the data can look like a place to fill.
-    pieces = page.split("@@")
-    return "".join(parts[piece] if index % 2 else piece for index, piece in enumerate(pieces))
+    segments = page.split("@@")
+    return "".join(parts[segment] if index % 2 else segment for index, segment in enumerate(segments))
 
 
 def embed(value: Any) -> str:
@@ -76,7 +76,7 @@ def embed(value: Any) -> str:
 
 
 def notebook_frame(page: str) -> str:
-    """Return the page inside a frame of its own, so that neither its style nor its script touches a notebook."""
+    """Return the page inside a separate frame, so that neither its style nor its script touches a notebook."""
     return (
         f'<iframe title="polyrule report" srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-modals" '
         'style="width:100%;height:760px;border:1px solid #8888;border-radius:8px"></iframe>'

@@ -72,8 +72,8 @@ def build(
     most_bytes : int
         Rough limit for the file; beyond it examples are sampled, and the page says so.
     resamples : int
-        Learn the models so many times again, from resamples of the training data, and show which rules and features
-        come back; 20 is plenty. It takes as long as learning takes, so often.
+        Number of times the models are learned again, from resamples of the training data, to show which rules and
+        features come back; 20 is plenty. Each time takes as long as learning.
 
     by_group : str, optional
         A column of the data by whose values examples are grouped; the page then shows coverage, precision, recall and

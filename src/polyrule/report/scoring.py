@@ -28,56 +28,56 @@ SIMPLE = Mapping[str, Scores]
 def simple_scores(part: DataPart, learned_from: DataPart) -> dict[str, Scores]:
     """Scores of the simple models that a reader would try first, fitted on the training data.
 
-    Where only new examples are at hand, they are fitted on four fifths of them at a time and predict the rest, so that
+    If there are only new examples, they are fitted on four fifths of them at a time and predict the rest, so that
     they know no more about an example than the model does.
     """
     if not learned_from.unseen:
-        found = simple_predictions(learned_from.table, learned_from.truth, part.table)
+        predictions = simple_predictions(learned_from.table, learned_from.truth, part.table)
     else:
-        found = _cross_fitted(part)
-    return {name: score(part.answers, labels) for name, labels in found.items()}
+        predictions = _cross_fitted(part)
+    return {name: score(part.answers, labels) for name, labels in predictions.items()}
 
 
 def _cross_fitted(part: DataPart) -> dict[str, Bytes]:
     fold = np.arange(len(part)) % FOLDS
-    found: dict[str, Bytes] = {}
+    predictions: dict[str, Bytes] = {}
     for number in range(FOLDS):
-        rest, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        rest, held_out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         if not len(rest):
-            rest = held  # a single example has no others to learn from
-        for name, labels in simple_predictions(part.table[rest], part.truth[rest], part.table[held]).items():
-            found.setdefault(name, np.zeros_like(part.truth))[held] = labels
-    return found
+            rest = held_out  # a single example has no others to learn from
+        for name, labels in simple_predictions(part.table[rest], part.truth[rest], part.table[held_out]).items():
+            predictions.setdefault(name, np.zeros_like(part.truth))[held_out] = labels
+    return predictions
 
 
 def resample(
-    part: DataPart, predictions: Sequence[Bytes], most_counted: int = MOST_COUNTED, least: int = 60
+    part: DataPart, predictions: Sequence[Bytes], most_counted: int = MOST_COUNTED, min_times: int = 60
 ) -> ResampledScores:
-    """Score all models on the same resamples of the examples: 400 of them, on large data at the `least` so many."""
+    """Score all models on the same resamples of the examples: 400 of them, on large data at least `min_times`."""
     times = most_counted // max(1, part.truth.size * len(predictions))
-    return resample_scores(part.truth, predictions, resamples=min(400, max(least, times)))
+    return resample_scores(part.truth, predictions, resamples=min(400, max(min_times, times)))
 
 
-def interval_entries(found: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
+def interval_entries(resampled: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
     """Return the 95 % intervals of a model's scores as plain values."""
-    return {name: [round(bound, 4) for bound in found.interval(name, at)] for name in names}
+    return {name: [round(bound, 4) for bound in resampled.interval(name, at)] for name in names}
 
 
 def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledScores) -> dict[str, list[bool]]:
     """Per measure, which models cannot be told from the best one on these examples."""
-    found = {}
+    level = {}
     for name in MEASURES:
         values = [-entry[name] if name in LOWER_IS_BETTER else entry[name] for entry in scores]
-        found[name] = resampled.level_with(name, int(np.argmax(values)))
-    return found
+        level[name] = resampled.level_with(name, int(np.argmax(values)))
+    return level
 
 
 def summarise(part: DataPart, run: PredictionCounts, simple: SIMPLE) -> dict[str, Any]:
-    """All measures, those of simple models, and what is known about each label."""
+    """All measures, those of simple models, and the counts of each label."""
     comparison = BaselineComparison(model=score(part.answers, run.labels), baseline=simple["majority"])
     return {
         "scores": {name: _rounded(comparison.model[name]) for name in MEASURES},
-        "simple": {other: {name: _rounded(found[name]) for name in MEASURES} for other, found in simple.items()},
+        "simple": {other: {name: _rounded(scores[name]) for name in MEASURES} for other, scores in simple.items()},
         "warning": comparison.warning,
         **about_labels(part, run),
     }
@@ -93,7 +93,7 @@ def about_labels(part: DataPart, run: PredictionCounts, confused: bool = True) -
 
 
 def confusion(truth: Bytes, predicted: Bytes) -> list[list[int]]:
-    """How often a label was predicted wrongly on an example on which another was missed: [predicted, missed, examples].
+    """Count examples on which one label was predicted wrongly and another missed: [predicted, missed, examples].
 
     Examples
     --------

@@ -36,19 +36,19 @@ def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples
             raise OptionError("resamples needs data: the training data from which the models are learned again")
         return None
     part = inputs.parts[-1]
-    found = importances(model, part.table, part.truth)
+    importance = importances(model, part.table, part.truth)
     again = _again(model, inputs, resamples) if resamples else None
     shares = {} if again is None else again.features
     entry: dict[str, Any] = {
         "part": len(inputs.parts) - 1,
-        "examples": found.examples,
+        "examples": importance.examples,
         "rules": [
             [item.index, *_figures(item), None if again is None else round(again.rules[item.index], 4)]
-            for item in found.rules
+            for item in importance.rules
         ],
         "features": [
             [slots[item.index], *_figures(item), shares.get(item.name) if again is not None else None]
-            for item in found.features
+            for item in importance.features
         ],
     }
     if again is not None:
@@ -90,7 +90,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Collect everything a report shows as plain JSON values; the options are those of `polyrule.report.build`."""
     tested = used_features(rule for model in inputs.models for rule in model.rules)
-    used = examples.shown(tested, inputs.features)
+    used = examples.page_features(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
     runs = [[count_predictions(model, part.covers) for part in inputs.parts] for model in inputs.models]
@@ -132,15 +132,15 @@ def summarise(
             entry["groups"] = _groups(model, last, by_group)
     if resampled is not None and len(inputs.models) > 1:
         summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
-    taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])
-    summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - taken))
+    n_bytes = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])
+    summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - n_bytes))
     summary["notes"] = _notes(inputs, summary, len(inputs.features) - len(tested))
-    shown: dict[str, Any] = _visible(summary)
-    return shown
+    visible_summary: dict[str, Any] = _visible(summary)
+    return visible_summary
 
 
 def _visible(value: Any) -> Any:
-    """Every text of the summary, keys included, as it may be shown; numbers are left alone."""
+    """Return the value with its texts, keys included, made visible; numbers stay."""
     if isinstance(value, str):
         return visible(value, keep="\n")
     if isinstance(value, dict):
@@ -151,7 +151,7 @@ def _visible(value: Any) -> Any:
 
 
 def _findings(inputs: Inputs) -> list[str]:
-    """What the data owner should know about the data itself, such as test examples that were trained on."""
+    """Messages about the data, such as test examples that were trained on."""
     if not inputs.parts:
         return []
     first, *rest = (part.data for part in inputs.parts)
@@ -169,15 +169,15 @@ def _title(inputs: Inputs) -> str:
 
 
 def _part(part: DataPart) -> dict[str, Any]:
-    present, known = counts(part.covers.present), int(counts(part.covers.present | part.covers.absent).sum())
+    present, n_known = counts(part.covers.present), int(counts(part.covers.present | part.covers.absent).sum())
     missing = np.isnan(part.table.values.data if part.table.is_sparse else part.table.values)
     return part.entry() | {
         "cardinality": round(int(present.sum()) / len(part), 4),
-        "density": round(int(present.sum()) / max(1, known), 4),
+        "density": round(int(present.sum()) / max(1, n_known), 4),
         "label_sets": len(np.unique(part.truth, axis=0)),
         "missing": int(missing.sum()),
         "present": present.tolist(),
-        "unknown": part.truth.size - known,
+        "unknown": part.truth.size - n_known,
     }
 
 
@@ -191,8 +191,8 @@ def _model(
 ) -> dict[str, Any]:
     entry = {"name": name} | model_summary.summarise(_roundable(model, inputs.parts), results, slots)
     parts = [
-        scoring.summarise(part, result, known) | model_summary.curve_entry(model, result)
-        for part, result, known in zip(inputs.parts, results, simple, strict=True)
+        scoring.summarise(part, result, simple_of_part) | model_summary.curve_entry(model, result)
+        for part, result, simple_of_part in zip(inputs.parts, results, simple, strict=True)
     ]
     entry |= {"info": _info(model.info), "parts": parts}
     entry["warnings"] = [
@@ -206,14 +206,14 @@ def _model(
 def _roundable(model: Any, parts: Sequence[DataPart]) -> Any:
     """Return the model with thresholds that, rounded, still divide all examples of the report as they do."""
     for part in parts:
-        known = any(getattr(c, "between", None) is not None for rule in model.rules for c in flatten(rule.body))
-        if known or not part.unseen:  # without training data nobody knows how far a threshold may be moved
-            model = with_threshold_intervals(model, part.table, also=known)
+        has_ranges = any(getattr(c, "between", None) is not None for rule in model.rules for c in flatten(rule.body))
+        if has_ranges or not part.unseen:  # without training data the range of a threshold is unknown
+            model = with_threshold_intervals(model, part.table, also=has_ranges)
     return model
 
 
 def _info(info: dict[str, Any]) -> dict[str, Any]:
-    """How the model was made, as far as it is text and numbers."""
+    """The model's information as JSON values."""
     plain: dict[str, Any] = json.loads(json.dumps(info, default=str))
     return plain
 
@@ -225,37 +225,37 @@ def _fit_warnings(model: Any, inputs: Inputs) -> list[str]:
         "max_rules": "Learning ended at the largest number of rules allowed.",
         "callback": "Learning was ended by a callback; the model may be incomplete.",
     }
-    found = [reasons[model.info["stopped"]]] if model.info.get("stopped") in reasons else []
+    messages = [reasons[model.info["stopped"]]] if model.info.get("stopped") in reasons else []
     part = inputs.parts[0] if inputs.parts else None
     if part is not None and not part.unseen and learned_from_others(model, part):
         # Said only where someone calls these the training data, or where other models were learned from them.
-        found.append(
+        messages.append(
             f"The model was learned from {model.info.get('examples', 'other')} examples that are not those of "
             f"{part.data.name} ({len(part)}): figures under “{part.title}” are not those of its training run."
         )
-    return found
+    return messages
 
 
 def _score_warnings(parts: Sequence[dict[str, Any]], inputs: Inputs) -> list[str]:
-    found = []
+    messages = []
     for entry, part in zip(parts, inputs.parts, strict=True):
         if entry["warning"]:
-            found.append(f"{part.title}: {entry['warning']}.")
+            messages.append(f"{part.title}: {entry['warning']}.")
     if len(parts) == 2:
         train, test = (entry["scores"]["micro_f1"] for entry in parts)
         if train - test > 0.2:
-            found.append(
+            messages.append(
                 f"Micro F1 falls from {train:.2f} on the training data to {test:.2f} on the test data: "
                 "some rules fit the training examples only."
             )
-    return found
+    return messages
 
 
 def _notes(inputs: Inputs, summary: dict[str, Any], untested: int) -> list[str]:
     notes = []
-    shown = summary["examples"]["part"]
+    part_of_example = summary["examples"]["part"]
     for index, part in enumerate(inputs.parts):
-        count = shown.count(index)
+        count = part_of_example.count(index)
         summary["parts"][index]["shown"] = count
         if count < len(part):
             notes.append(

@@ -48,7 +48,7 @@ def _hints(
         return
     part = bench.parts[0].covers
     holds = part.condition(condition)
-    inside, outside = _share(bench, label, holds), _share(bench, label, ~holds & part.every)
+    inside, outside = _share(bench, label, holds), _share(bench, label, ~holds & part.all_rows)
     if inside is None or outside is None:
         return
     if (inside > outside) != positive and max(inside, outside) > MIN_RATIO * min(inside, outside):

@@ -220,12 +220,12 @@ class Workbench:
         if kind in ("rule", "rule-wrong"):
             if rule is None:
                 raise OptionError("rows: say which rule")
-            wrong = part.every
+            wrong = part.all_rows
             if kind == "rule-wrong":
                 head = [literal.label for literal in model.rules[rule].head]
                 wrong = np.bitwise_or.reduce(run.wrong_cells[head], axis=0)
             return np.asarray(run.fired[rule] & wrong)
-        return part.every
+        return part.all_rows
 
     def rows(self, model: Any, at: int, words: Words, start: int) -> dict[str, Any]:
         """Return a few of the chosen examples as the page's modules read them, and how many there are."""
@@ -274,4 +274,4 @@ def _rounded(scores: dict[str, float]) -> dict[str, float]:
 
 def resampled(part: DataPart, predictions: Sequence[Bytes]) -> ResampledScores:
     """Score models on resamples of a part; of large parts few are enough, and a person waits."""
-    return scoring.resample(part, predictions, MOST_COUNTED, least=40)
+    return scoring.resample(part, predictions, MOST_COUNTED, min_times=40)

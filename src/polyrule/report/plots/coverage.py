@@ -1,4 +1,4 @@
-"""Whom each rule covers, and how often it is right there: rule by rule, and all of them beside each other."""
+"""Coverage and correctness of each rule: in the order of the list, and all rules in one scatter plot."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Coverage:
     @classmethod
     def of(cls, model: Any, data: Any) -> Coverage:
         """Run the list on the data; both as in `polyrule.report.build`."""
-        _, found = run_one(model, data)
-        right, wrong = found.right.sum(axis=1), found.wrong.sum(axis=1)
-        covers, sets = tuple(found.covers.tolist()), tuple(found.sets.tolist())
-        return cls(covers, sets, tuple(right.tolist()), tuple(wrong.tolist()), found.covers_of.rows)
+        _, counts = run_one(model, data)
+        right, wrong = counts.right.sum(axis=1), counts.wrong.sum(axis=1)
+        covers, sets = tuple(counts.covers.tolist()), tuple(counts.sets.tolist())
+        return cls(covers, sets, tuple(right.tolist()), tuple(wrong.tolist()), counts.covers_of.rows)
 
     def frame(self) -> Any:
         """Return a row per rule."""
@@ -108,8 +108,8 @@ class RuleScatter:
     --------
     >>> from polyrule import RuleListClassifier, datasets
     >>> train = datasets.load("emotions", part="train")
-    >>> found = RuleScatter.of(RuleListClassifier(max_rules=3).fit(train), train)
-    >>> found.rules
+    >>> scatter = RuleScatter.of(RuleListClassifier(max_rules=3).fit(train), train)
+    >>> scatter.rules
     (1, 2, 3)
     """
 
@@ -122,12 +122,12 @@ class RuleScatter:
     @classmethod
     def of(cls, model: Any, data: Any) -> RuleScatter:
         """Run the list on the data; both as in `polyrule.report.build`."""
-        rule_list, found = run_one(model, data)
-        right, wrong = found.right.sum(axis=1), found.wrong.sum(axis=1)
+        rule_list, counts = run_one(model, data)
+        right, wrong = counts.right.sum(axis=1), counts.wrong.sum(axis=1)
         active = [number for number in range(len(rule_list)) if right[number] + wrong[number]]
         return cls(
             rules=tuple(number + 1 for number in active),
-            covers=tuple(int(found.covers[number]) for number in active),
+            covers=tuple(int(counts.covers[number]) for number in active),
             precision=tuple(float(right[number] / (right[number] + wrong[number])) for number in active),
             labels=tuple(len(rule_list[number].head) for number in active),
             texts=tuple(rule_list.format_rule(number, counts=False) for number in active),
@@ -149,9 +149,9 @@ class RuleScatter:
         """Draw heads of one label as circles and of several as squares; number the ten that cover most."""
         ax = new_axes(ax, 6.5, 4.5)
         for several, marker, colour, words in ((False, "o", ACCENT, "one label"), (True, "s", WRONG, "several labels")):
-            chosen = [at for at, count in enumerate(self.labels) if (count > 1) == several]
-            if chosen:
-                across, up = [self.covers[at] for at in chosen], [self.precision[at] for at in chosen]
+            points = [at for at, count in enumerate(self.labels) if (count > 1) == several]
+            if points:
+                across, up = [self.covers[at] for at in points], [self.precision[at] for at in points]
                 ax.scatter(across, up, marker=marker, color=colour, alpha=0.75, linewidths=0, label=words)
         for at in sorted(range(len(self.rules)), key=lambda at: -self.covers[at])[:10]:
             place = (self.covers[at], self.precision[at])

@@ -64,15 +64,15 @@ class LabelGraph:
         )
 
     def places(self) -> Floats:
-        """Where each label stands in the unit square."""
+        """Return the position of each label in the unit square."""
         return layout(len(self.names), ((edge.source, edge.target) for edge in self.edges[:MOST_EDGES]))
 
     def plot(self, ax: Any = None, absent: bool = False) -> Any:
         """Draw the graph and return the axes; `absent` also draws dependencies between two absent labels."""
         ax = new_axes(ax, 8.0, 5.5)
         places = self.places()
-        shown = [edge for edge in self.edges[:MOST_EDGES] if absent or any(edge.values)]
-        for edge in shown:
+        edges = [edge for edge in self.edges[:MOST_EDGES] if absent or any(edge.values)]
+        for edge in edges:
             self._draw(ax, edge, places)
         ax.scatter(places[:, 0], places[:, 1], s=90, color=ACCENT, zorder=3)
         for name, (x, y) in zip(self.names, places, strict=True):

@@ -14,12 +14,12 @@ from polyrule.heads import HeadResult, TreeNode
 
 @dataclass(frozen=True, eq=False)
 class HeadTree:
-    """What a head search looked at, level by level.
+    """Heads that a search evaluated, level by level.
 
     Parameters
     ----------
     result : HeadResult
-        Of a search with ``trace=True``.
+        Result of a search with ``trace=True``.
     names : tuple of str
         Names of the labels.
 
@@ -27,8 +27,8 @@ class HeadTree:
     --------
     >>> from polyrule.heads import HeadProblem, search
     >>> from polyrule.measures import Objective
-    >>> found = search(HeadProblem.from_text(covered="0110 1100 1000"), Objective("precision"), "exhaustive", True, 0)
-    >>> tree = HeadTree(found, ("1", "2", "3", "4"))
+    >>> result = search(HeadProblem.from_text(covered="0110 1100 1000"), Objective("precision"), "exhaustive", True, 0)
+    >>> tree = HeadTree(result, ("1", "2", "3", "4"))
     >>> tree.frame().query("status == 'best'")[["head", "value"]].values.tolist()
     [['1, 2', '2/3']]
     """
@@ -52,13 +52,13 @@ class HeadTree:
 
     def frame(self) -> Any:
         """Return a row per head that was evaluated or cut off, by size."""
-        found = [node for depth, _, node in self.nodes() if depth]
+        nodes = [node for depth, _, node in self.nodes() if depth]
         return make_frame(
             {
-                "head": [self._text(node) for node in found],
-                "size": [len(node.head) for node in found],
-                "value": [None if node.value is None else str(node.value) for node in found],
-                "status": [node.status for node in found],
+                "head": [self._text(node) for node in nodes],
+                "size": [len(node.head) for node in nodes],
+                "value": [None if node.value is None else str(node.value) for node in nodes],
+                "status": [node.status for node in nodes],
             }
         )
 

@@ -1,4 +1,4 @@
-"""How good a list is if it ended after each of its rules."""
+"""Scores of a list if it ended after each of its rules."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class LearningCurve:
 
     def frame(self) -> Any:
         """Return a row per model, part and number of rules."""
-        rows = [(name, part, step, found) for name, part, found in self.curves for step in range(len(found))]
+        rows = [(name, part, step, scores) for name, part, scores in self.curves for step in range(len(scores))]
         columns: dict[str, list[Any]] = {
             "model": [name for name, *_ in rows],
             "part": [part for _, part, *_ in rows],
             "rules": [step for *_, step, _ in rows],
         }
         for score in (*SCORES, "set_share", "open_examples"):
-            columns[score] = [getattr(found, score)[step].item() for *_, step, found in rows]
+            columns[score] = [getattr(scores, score)[step].item() for *_, step, scores in rows]
         return make_frame(columns)
 
     def plot(self, ax: Any = None, score: str = "micro_f1") -> Any:
@@ -75,10 +75,10 @@ class LearningCurve:
         ax = new_axes(ax, 7.0, 4.0)
         models = list(dict.fromkeys(name for name, *_ in self.curves))
         parts = list(dict.fromkeys(part for _, part, _ in self.curves))
-        for name, part, found in self.curves:
+        for name, part, scores in self.curves:
             ax.step(
-                range(len(found)),
-                getattr(found, score),
+                range(len(scores)),
+                getattr(scores, score),
                 where="post",
                 color=COLOURS[models.index(name) % len(COLOURS)],
                 linestyle=DASHES[parts.index(part) % len(DASHES)],

@@ -1,4 +1,4 @@
-"""Which rule says how much about which label: the card itself as a picture."""
+"""Weights of rules per label as a picture of the scorecard."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ _LONGEST = 60  # letters of a body
 class Scorecard:
     """A row per rule, a column per label, and what the rule adds to the label.
 
-    Of an ensemble the first row says where the labels start, so that a column can be added up. A rule list has no
-    weights: a label that a rule sets gets the share of training labels it was right on, negative where it sets it to
-    absent.
+    For an ensemble the first row has the intercepts, so that a column can be added up. A rule list has no weights: a
+    label that a rule sets gets the share of training labels it was right on, negative if the rule sets it to absent.
 
     Parameters
     ----------
     values : ndarray, shape (rows, labels)
-        NaN where a rule says nothing.
+        NaN if a rule has no weight for the label.
     rows, labels : tuple of str
         Names of the rows and columns.
     points : bool
@@ -80,11 +79,11 @@ class Scorecard:
         """Draw the card, blue for and red against a label, and return the axes."""
         rows, columns = self.values.shape
         ax = new_axes(ax, 4.5 + 0.6 * columns, 1.4 + 0.32 * max(1, rows))
-        most = float(np.nanmax(np.abs(self.values), initial=0.0)) or 1.0
-        ax.imshow(np.nan_to_num(self.values), cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+        max_value = float(np.nanmax(np.abs(self.values), initial=0.0)) or 1.0
+        ax.imshow(np.nan_to_num(self.values), cmap="RdBu", vmin=-max_value, vmax=max_value, aspect="auto")
         for (row, column), value in np.ndenumerate(self.values):
             if not np.isnan(value):
-                colour = "white" if abs(value) > 0.6 * most else "black"
+                colour = "white" if abs(value) > 0.6 * max_value else "black"
                 ax.text(column, row, format_weight(value), ha="center", va="center", color=colour, fontsize=8)
         ax.set_xticks(range(columns), self.labels, rotation=30, ha="right")
         ax.set_yticks(range(rows), self.rows, fontsize=8)
@@ -92,7 +91,7 @@ class Scorecard:
 
 
 def plot_scorecard(model: Any, ax: Any = None) -> Any:
-    """Draw what each rule says about each label.
+    """Draw the weight of each rule for each label.
 
     Parameters
     ----------
