@@ -26,7 +26,7 @@ from polyrule.utils.messages import did_you_mean
 
 
 class CounterfactualSearch(Protocol):
-    """What the search needs of a type of model: the outcome of one label, and a division of nodes."""
+    """Interface of the search to a type of model: outcome of a label, division of nodes."""
 
     def __init__(self, model: Any, grid: RegionGrid, target: int) -> None: ...
 
@@ -34,7 +34,7 @@ class CounterfactualSearch(Protocol):
         """Return the label's value for one example."""
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
-        """Divide a node whose trial has the old outcome; what is left out has it, too."""
+        """Divide a node whose trial has the old outcome; omitted parts have it, too."""
 
 
 @dataclass(frozen=True)

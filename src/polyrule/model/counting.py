@@ -49,7 +49,7 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
     """
     rules, labels = len(rule_list), truth.shape[1]
     values = head_values(rule_list)
-    # by what the label is, who has set it, and which label it is
+    # by value of the label, its setter, and the label
     setter = predict(rule_list, table).setter
     cells = setter + np.int32(1)
     cells += truth.astype(np.int32) * np.int32(1 + rules)

@@ -109,7 +109,7 @@ class DateRegions:
         return self.days[region]
 
     def words(self, region: int, digits: int | None = None) -> tuple[str, str]:
-        """Return what the date must satisfy, with the nearest such day, and the example's date or parts of it."""
+        """Return the requirement on the date, with the nearest such day, and the example's date or parts of it."""
         pairs = zip(self.tests.values(), self.combinations[region], strict=True)
         changed = (one.words(place, digits) for one, place in pairs if place != one.present)
         required, now = zip(*changed, strict=True)

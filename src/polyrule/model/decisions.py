@@ -32,7 +32,7 @@ AS_GOOD = 1 - 1e-9
 
 @dataclass(frozen=True)
 class Decision:
-    """How scores become labels.
+    """Decision that turns scores into labels.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Decision:
 
     @property
     def uses_sets(self) -> bool:
-        """Whether whole label sets are chosen."""
+        """True if whole label sets are chosen."""
         return self.kind in SET_KINDS
 
     def every_cut(self, labels: int) -> tuple[float, ...]:
@@ -73,7 +73,7 @@ class Decision:
 
     @property
     def every_bonus(self) -> tuple[float, ...]:
-        """What each label set starts with; zeros where there are no bonuses."""
+        """Start of the sum of each label set; zeros if there are no bonuses."""
         return self.bonuses or (0.0,) * len(self.label_sets)
 
     def labels(self, scores: Matrix, unit: float | tuple[float, ...] = 1.0) -> Bytes:
@@ -108,7 +108,7 @@ class Decision:
         return replace(self, label_sets=sets, bonuses=tuple(self.bonuses[k] for k in allowed) if self.bonuses else ())
 
     def check_unit(self, unit: float | Sequence[float]) -> None:
-        """Refuse label sets where a point is worth more for one label than for another."""
+        """Refuse label sets if the log-odds of a point differ by label."""
         if self.uses_sets and np.ndim(unit):
             raise ModelError(
                 f"decision {self.kind!r} compares labels, but their points are worth different amounts; learn"
@@ -116,7 +116,7 @@ class Decision:
             )
 
     def in_points(self, unit: float | Sequence[float]) -> Decision:
-        """Return the same decision for sums of whole points worth `unit` each, or so much by label."""
+        """Return the decision for sums of whole points of `unit` log-odds each, one value or one per label."""
         self.check_unit(unit)
         if self.uses_sets:
             log_odds = float(np.asarray(unit))
@@ -210,7 +210,7 @@ def seen_label_sets(truth: Bytes) -> tuple[tuple[int, ...], ...]:
 
 
 def dependence(truth: Bytes, label_sets: Sequence[Sequence[int]], weights: Floats) -> Floats:
-    """How much commoner each set is than its labels one by one would make it: the logarithm of the ratio of counts.
+    """Log-ratio of the count of each set to its count if labels were independent.
 
     A few examples that support independence are added to both counts, for a set seen once proves little.
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one rule that fired added to a label's sum; rules are counted from 0.
+    """Contribution of one rule that fired to a label's sum; rules are counted from 0.
 
-    `text` is its body; `held` says which members of its group of alternatives hold, where it has one.
+    `text` is its body; `held` names the members of its group that hold, if it has one.
     """
 
     rule: int
@@ -45,7 +45,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class LabelSum:
-    """How one label's score came about.
+    """Score of one label and its parts.
 
     `cut` is what the score is held against; None for a decision that has no cuts. `because` is the cause of a value
     that relations between labels changed.

@@ -31,10 +31,10 @@ MOST_NEAR = 6  # rules that nearly fired, in print
 
 @dataclass(frozen=True)
 class LabelReason:
-    """One label of the example: its value, and the rule that set it or None if nobody did.
+    """One label of the example: its value, and the rule that set it or None if no rule did.
 
     `rule` counts from 0. `tp` and `fp` are the training counts behind the decision: those of the literal, or for a
-    label that nobody set, the training weight with which it was unset and equal to the default or not. `alone` are the
+    label that no rule set, the training weight with which it was unset and equal to the default or not. `alone` are the
     counts of the literal for all examples that the rule covers, if they are known. `outdated` counts are those before
     an edit. `because` is the cause of a value that relations between labels changed; the other entries are then about
     the label without relations.
@@ -60,7 +60,7 @@ class LabelReason:
 
     @property
     def evidence(self) -> str:
-        """How often the rule was right in training; before it, the cause if relations changed the value."""
+        """Share of right predictions in training; before it, the cause if relations changed the value."""
         right = f"{self.words[3]} right in training{self.alone_words}"
         return f"({right})" if self.because is None else f"{self.because}, otherwise {self._alone_value} ({right})"
 
@@ -101,7 +101,7 @@ class Explanation:
     near : tuple of NearMiss
         Rules that failed by few conditions and would change the prediction if they fired, fewest first.
     rule_list : RuleList
-        The list, which writes its rules for whoever asks: of a long one, few are shown.
+        The list, which writes its rules on request: few rules of a long list are shown.
     digits : int or None
         Significant digits of numbers.
     """
@@ -274,7 +274,7 @@ def explain(
 
 
 class _Tests:
-    """Which conditions of a list hold for one example; those on features are looked up once, for all rules."""
+    """Conditions of a list that hold for one example; those on features are evaluated once, for all rules."""
 
     def __init__(self, rule_list: RuleList, row: Floats) -> None:
         bodies = rule_list.flat.bodies
@@ -285,12 +285,12 @@ class _Tests:
         self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
     def failing(self, number: int, state: dict[int, int]) -> int:
-        """How many conditions of a rule do not hold, given the labels set so far."""
+        """Number of conditions of a rule that do not hold, given the labels set so far."""
         failing, label_tests = self._failing[number], self._label_tests[number]
         return failing + sum(state.get(test.label) != test.value for test in label_tests) if label_tests else failing
 
     def hold(self, number: int, state: dict[int, int]) -> bool:
-        """Whether all of them do."""
+        """True if all conditions of a rule hold."""
         return not self.failing(number, state)
 
     def nearly(self, trace: Trace, near: int) -> Iterator[tuple[int, dict[int, int]]]:
@@ -342,7 +342,7 @@ def _reason(
     setter = trace.setter[label]
     rule = rule_list.rules[setter]
     literal = next((literal for literal in rule.head if literal.label == label), None)
-    # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
+    # A label outside the head of a full prediction has no counts; those of the whole head replace them.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
     probability = float(rule_list.chances[setter, label])
     alone = literal.alone if literal else rule.alone

@@ -1,7 +1,7 @@
 """Model files: versioned JSON that reads well in a diff, carries its own checksum and never runs code.
 
 A file holds one model of some *kind*. What all kinds share (names, features, information about training, checksum) is
-handled here; what one kind is made of is said by `codecs.MODELS`.
+handled here; the members of each kind are in `schema.MODELS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = ("rule-list", "rule-ensemble")
 
 
 def _codecs() -> Any:
-    """Return what kinds of models are made of; looked up late, for models save themselves."""
+    """Return the module of the members of models, imported late, because models save themselves."""
     return import_late("polyrule.model.schema")
 
 
@@ -154,7 +154,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
 
 
 def _version_for(model: Any) -> int:
-    """The oldest version that can say what a model says, so that older releases read what they can."""
+    """The oldest version that can store a model, so that older releases read as many files as possible."""
     return 2 if model.relations or any(group_of(rule.body) for rule in model.rules) else 1
 
 
@@ -216,7 +216,7 @@ def _maybe(read: Callable[[ModelNode], object]) -> Callable[[ModelNode], object]
 
 
 def _reading(node: ModelNode) -> object:
-    """How the training data was written: texts, lists of texts, or yes and no."""
+    """Check the notation of the training data: texts, lists of texts, or yes and no."""
     for name, value in node.mapping().items():
         if not isinstance(value, (str, bool)):
             for part in node.member(name):

@@ -85,7 +85,7 @@ def weight_lines(model: Any) -> list[str]:
 
 
 def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
-    """Return what is predicted for everyone in one line: ``always: red (right for 77 %), white (78 %)``."""
+    """Return the constant predictions in one line: ``always: red (right for 77 %), white (78 %)``."""
     parts: list[str] = []
     for number in rules:
         for literal in rule_list[number].head:
@@ -118,7 +118,7 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
 
 
 def list_lines(rule_list: RuleList) -> list[str]:
-    """What holds for labels that nobody sets."""
+    """Return a printed line about labels that no rule sets."""
     names = [format_name(name) for name in rule_list.label_names]
     present = [name for name, value in zip(names, rule_list.defaults, strict=True) if value]
     if len(present) in (0, len(names)):
@@ -131,7 +131,7 @@ def list_lines(rule_list: RuleList) -> list[str]:
 
 
 def ensemble_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[str]:
-    """What a label starts from, and when it is predicted; which labels are, or are not, whatever the example."""
+    """Return printed lines about intercepts, the decision, labels without rules and the unit."""
     names = [format_name(name) for name in ensemble.label_names]
     weighed = {entry.label for rule in ensemble for entry in rule.head}
     fixed = [] if ensemble.decision.uses_sets else [label for label in range(len(names)) if label not in weighed]

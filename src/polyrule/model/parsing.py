@@ -105,7 +105,7 @@ def parse_weighted(
 
 
 def parse_constants(text: str, label_names: Sequence[str]) -> list[int] | None:
-    """Read the line in which a printed list names what it predicts for everyone; None for any other line.
+    """Read the line in which a printed list names its constant predictions; None for any other line.
 
     >>> parse_constants("1-2. always: red (right for 80 %), white (73 %)", ["red", "blue", "white"])
     [0, 2]
@@ -201,7 +201,7 @@ class _Reader:
         return self._flag(parts[0]) if self._is_bare(parts[0]) else self._member(parts[0])
 
     def _is_bare(self, tokens: list[str]) -> bool:
-        """Whether a condition is a name, perhaps with a sign, and nothing else."""
+        """Return True if a condition is only a name, perhaps with a sign."""
         return not any(token in _SIGNS or token in "{}" or token.endswith((" missing", " known")) for token in tokens)
 
     def _tokens(self, text: str) -> list[str]:

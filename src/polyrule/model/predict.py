@@ -28,7 +28,7 @@ class FlatRules(PackedModel):
     head_value: Bytes
     stop: Bytes  # per rule: whether examples labelled by it skip all later rules
     full: bool  # whether a rule that fires sets every label that is not yet set
-    defaults: Bytes  # per label: its value when nobody sets it
+    defaults: Bytes  # per label: its value if no rule sets it
 
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
@@ -48,7 +48,7 @@ class PredictResult:
     """Labels of every example, and which rule set each."""
 
     labels: Bytes  # shape (examples, labels)
-    # shape (examples, labels); index of the rule that set the label; -1 where nobody did and the default holds
+    # shape (examples, labels); index of the rule that set the label; -1 if no rule did and the default holds
     setter: Ints32
 
 
@@ -82,7 +82,7 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
 
 @dataclass(frozen=True)
 class Trace:
-    """How a list went over one example: value and setter of every label that was set, who fired, and who stopped."""
+    """Run of a list on one example: value and setter of each label that was set, rules that fired or stopped."""
 
     state: dict[int, int]
     setter: dict[int, int]
@@ -154,7 +154,7 @@ def fired_weights(rule_list: RuleList, table: Table, weights: Ints) -> Ints:
     array([6, 4])
     """
     flat = rule_list.flat
-    if flat.stop.any() or (flat.bodies.kind == LABEL).any():  # who is tried depends on what came before
+    if flat.stop.any() or (flat.bodies.kind == LABEL).any():  # the rules that are tried depend on earlier ones
         return np.array([weights[rows].sum() for rows in fired_rows(rule_list, table)], dtype=np.int64)
     return coverage_weights(covers(flat.bodies, table.values), weights)
 
@@ -214,13 +214,13 @@ def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32) -> list[In
 
 
 def predict_proba(rule_list: RuleList, table: Table) -> Floats:
-    """Probability that each label is present, from the evidence behind the rule that decided it.
+    """Probability that each label is present, from the counts of the rule that decided it.
 
     A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
-    Laplace's estimate. A label that nobody set is present with probability (present + 1) / (present + absent + 2), from
-    the training examples on which nobody set it either. Where the learner stored a fairer estimate (`Literal.chance`,
-    `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full predictions has
-    no counts of its own; the rule's counts summed over its head stand in for them.
+    Laplace's estimate. A label that no rule set is present with probability (present + 1) / (present + absent + 2),
+    from the training examples on which no rule set it either. If the learner stored a better estimate
+    (`Literal.chance`, `RuleList.default_chances`), that one holds. A label set to absent only because the list makes
+    full predictions has no counts; the rule's counts summed over its head replace them.
 
     Examples
     --------
@@ -241,11 +241,11 @@ def margins(rule_list: RuleList, setter: Ints32) -> Floats:
 
 
 def margin_table(rule_list: RuleList) -> Floats:
-    """Return the margin of each label by who sets it: a row per rule, the last for nobody.
+    """Return the margin of each label by setter: a row per rule, the last for unset labels.
 
-    It is the probability of the label, less 2 if it is set to absent. Of a label that is absent because nobody sets it,
-    the share of the training examples in which it was missed so, less 2: if a label must be forced, that is the most
-    frequent one where rules are silent.
+    It is the probability of the label, less 2 if it is set to absent. For a label that is absent because no rule sets
+    it, the share of the training examples in which it was missed so, less 2: if a label must be forced, that is the
+    most frequent one where rules are silent.
 
     >>> from polyrule.model import Literal, Rule, RuleList
     >>> rule = Rule((Literal(0, 1, 8, 0),))
@@ -288,7 +288,7 @@ def final_labels(rule_list: RuleList, trace: Trace) -> dict[int, int]:
 
 
 def probability_table(rule_list: RuleList) -> Floats:
-    """Return the probability that each label is present, by who set it: a row per rule, the last for nobody (-1)."""
+    """Return the probability that each label is present, by setter: a row per rule, the last for unset labels (-1)."""
     table = np.empty((len(rule_list) + 1, len(rule_list.label_names)))
     for row, rule in zip(table, rule_list, strict=False):
         row[:] = 1.0 - _smoothed(rule.tp, rule.fp)  # where it only fills up

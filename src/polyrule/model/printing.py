@@ -23,7 +23,7 @@ def format_count(count: float) -> str:
 
 
 def format_coverage(coverage: float) -> str:
-    """Return what a rule covers: a number of examples, or their weight where that is no whole number.
+    """Format the coverage of a rule: a number of examples, or their weight if that is no whole number.
 
     >>> format_coverage(118), format_coverage(118.7)
     ('118', 'weight 118.7')
@@ -75,7 +75,7 @@ def format_right(right: float, wrong: float) -> str:
 
 
 def format_doubt(rule: Rule) -> str:
-    """What was not proved about a rule whose search was limited.
+    """Format the gap that a limited search left to the best head.
 
     >>> from fractions import Fraction
     >>> format_doubt(Rule((Literal(0, 1),), value=Fraction(97, 100), bound=Fraction(1)))
@@ -157,7 +157,7 @@ class Formatter(ConditionFormatter):
 
 
 def rule_text(rule: EitherRule, names: Named) -> str:
-    """Return what a rule says and nothing else: text that reads back as the same rule, weights in full, or its stop.
+    """Return a rule without counts: text that reads back as the same rule, weights in full, or its stop.
 
     >>> from polyrule.conditions import NumericCondition
     >>> from polyrule.conditions.text import Names

@@ -212,7 +212,7 @@ class SumSearch:
         return self.bodies[decided].parts(domain)
 
     def _helps(self, must: set[int], undecided: list[int], before: int) -> Floats | None:
-        """Return what each undecided rule adds towards the new outcome; None if it is impossible."""
+        """Return the contribution of each undecided rule to the new outcome; None if it is impossible."""
         decision = self.model.decision
         sure = self.start + self.weights[sorted(must)].sum(axis=0)
         open_weights = self.weights[undecided]

@@ -57,7 +57,7 @@ class Regions(Protocol):
         """Return the value of every feature that changes, by position."""
 
     def words(self, region: int, digits: int | None = None) -> tuple[str, str]:
-        """Return what a value must satisfy to be in a region, and the example's value, as text."""
+        """Return the requirement on a value to be in a region, and the example's value, as text."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class FeatureRegions:
         return {self.index: self.value(region)}
 
     def words(self, region: int, digits: int | None = None) -> tuple[str, str]:
-        """Return what a value must satisfy to be in a region, and the example's value, as text."""
+        """Return the requirement on a value to be in a region, and the example's value, as text."""
         body = self._body(region, digits)
         name = format_feature(self.feature.name)
         limits = [limit.rounded(digits) for limit in thresholds(body)]

@@ -67,7 +67,7 @@ class Rule:
     coverage : float or None
         Weight of the working-set examples the rule covered when it was learned.
     bound : Fraction or None
-        What no head of this body is worth more than, where the search for the best one was limited (`effort`) and
+        Upper bound of the value of any head of this body, if the search for the best one was limited (`effort`) and
         `value` may not be it; None where no head is better.
     unfinished : bool
         Whether a time limit ended the search while the rule was growing, so that a longer body may be better.
@@ -75,7 +75,7 @@ class Rule:
         True if an earlier rule was edited afterwards, so that the rule may set its labels for other examples now than
         its counts state.
     certificate : dict or None
-        The proof that no other head is better for this body, where one was asked for. Plain JSON values only; not part
+        The proof that no other head is better for this body, if it was requested. Plain JSON values only; not part
         of what makes two rules equal.
 
     Examples
@@ -126,7 +126,7 @@ class Rule:
 
     @property
     def marks(self) -> str:
-        """Whether the rule stops, and who made it where that was not the learner: what stands in brackets behind it."""
+        """Stop, and origin if the rule was not learned, as printed in brackets behind it."""
         return ", ".join(["stop"] * self.stop + [self.origin] * (self.origin != "learned"))
 
     @property
@@ -166,7 +166,7 @@ class Rule:
 
     @property
     def is_multi_label(self) -> bool:
-        """Whether the head predicts more than one label."""
+        """True if the head predicts more than one label."""
         return len(self.head) > 1
 
 
@@ -224,7 +224,7 @@ class WeightedRule:
 
     @property
     def is_multi_label(self) -> bool:
-        """Whether the rule weighs more than one label."""
+        """True if the rule weighs more than one label."""
         return len(self.head) > 1
 
 

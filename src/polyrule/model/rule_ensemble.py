@@ -52,7 +52,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         How scores become labels.
     unit : float or tuple of float
         Log-odds per unit of score: 1, or for a scorecard the worth of one point, which may differ by label where each
-        label is decided by itself.
+        label is decided separately.
     info : dict
         How the ensemble was made; plain JSON values only.
     relations : tuple of Relation
@@ -132,7 +132,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
 
     @property
     def is_scorecard(self) -> bool:
-        """Whether all weights and intercepts are whole points."""
+        """True if all weights and intercepts are whole points."""
         numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
         return all(float(number).is_integer() for number in numbers)
 
@@ -177,7 +177,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         }
 
     def fired(self, table: Table) -> Bools:
-        """Which rule covers which example, shape (examples, rules)."""
+        """Coverage of each example by each rule, shape (examples, rules)."""
         check_table(self, table)
         bodies = self.flat.bodies
         return np.asarray(run(bodies.rules, bodies.rules, table, lambda values: (covers(bodies, values),))[0])
@@ -221,7 +221,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         return np.asarray(expit(self.worth * self.scores(table)))
 
     def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
-        """Say for one example which rules added what to which label; see `polyrule.model.ensemble_explain.explain`.
+        """Explain for one example what each rule added to each label; see `polyrule.model.ensemble_explain.explain`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.

@@ -48,11 +48,11 @@ class RuleList(RuleModel[Rule]):
     label_names : tuple of str
         One per label, in label order.
     defaults : tuple of int
-        What a label is when nobody set it; all absent unless the learner found otherwise (binary relevance).
+        Value of each label if no rule sets it; all absent unless the learner chose otherwise (binary relevance).
     default_counts : tuple of (present, absent)
-        Per label, the training weight left unset at the end; the evidence behind a probability for an unset label.
+        Per label, the training weight left unset at the end: the counts behind the probability of an unset label.
     default_chances : tuple of float
-        Per label, the probability that it is present when nobody set it, where the learner has a fairer estimate than
+        Per label, the probability that it is present if no rule sets it, where the learner has a fairer estimate than
         these counts; empty otherwise.
     full : bool
         Full predictions: a rule that fires sets every label not yet set, those outside its head to absent.
@@ -108,7 +108,7 @@ class RuleList(RuleModel[Rule]):
 
     @cached_property
     def chances(self) -> Floats:
-        """Probability that each label is present, by who set it: a row per rule, the last for nobody."""
+        """Probability that each label is present, by setter: a row per rule, the last for unset labels."""
         return prediction.probability_table(self)
 
     @cached_property
@@ -254,7 +254,7 @@ class RuleList(RuleModel[Rule]):
         return tuple(name for label, name in enumerate(self.label_names) if label not in in_heads)
 
     def shortfall(self) -> str:
-        """Say that the list is hardly better than the same labels for everyone; empty where it is, or nobody knows.
+        """Return a note if the list is hardly better than constant labels; empty otherwise or if unknown.
 
         Examples
         --------
@@ -294,7 +294,7 @@ class RuleList(RuleModel[Rule]):
         return prediction.predict_proba(self, table)
 
     def explain(self, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None) -> Explanation:
-        """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`.
+        """Explain for one example which rule set which label and why; see `polyrule.model.explain.explain`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
@@ -340,7 +340,7 @@ class RuleList(RuleModel[Rule]):
 def from_text(rule_list: RuleList, text: str) -> RuleList:
     """Return the list with its rules read from edited text, one per line, as `RuleList.format` prints them.
 
-    A line that says what some rule of the old list says keeps that rule with its counts, its exact value and its
+    A line that reads as some rule of the old list keeps that rule with its counts, its exact value and its
     origin; any other line is a rule made by hand, and so is each further label behind ``always:``. Blank lines, and
     lines that start with ``#`` or ``(``, are skipped.
     """
@@ -368,7 +368,7 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
 
 
 def _constants(rule_list: RuleList, labels: list[int]) -> list[Rule]:
-    """Rules that make labels present for everyone, with the heads that they have in the list where that is possible."""
+    """Rules that make labels present for all examples, with their heads in the list if possible."""
     heads = [[literal.label for literal in rule_list.rules[number].head] for number in rule_list.constants()]
     left, rules = list(labels), []
     for head in [*heads, *([label] for label in labels)]:
@@ -385,7 +385,7 @@ def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:
 
 
 def _as_read(condition: Condition, features: Sequence[Feature]) -> Any:
-    """What tells a condition from others in a text; of a group, its members in their order."""
+    """Key of a condition as it reads in a text; for a group, its members in their order."""
     return condition.as_read(features)
 
 

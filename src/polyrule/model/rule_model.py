@@ -1,6 +1,6 @@
 """What every kind of model can be asked for, written once: its rules, edits of them, files, code, a report, a picture.
 
-Reports and pictures are made by later stages, which are looked up when somebody asks.
+Reports and pictures are made by later stages, which are imported on request.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class RuleModel(Generic[AnyRule]):
 
     @cached_property
     def plan(self) -> Plan | None:
-        """How related labels are decided together; None without relations."""
+        """Plan by which related labels are decided together; None without relations."""
         return Plan.of(self.stated_relations, self.label_names) if self.stated_relations else None
 
     @cached_property
@@ -91,8 +91,8 @@ class RuleModel(Generic[AnyRule]):
     def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
         """Return the model as text, one rule per line; see `polyrule.model.model_printing.format_model`.
 
-        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
-        cover other training examples.
+        With `digits`, weights have at most this number of significant digits, and thresholds have more only if
+        fewer would cover other training examples.
         """
         return format_model(self, numbers=numbers, counts=counts, digits=digits)
 
@@ -102,15 +102,15 @@ class RuleModel(Generic[AnyRule]):
         return printing.Formatter(self, digits).rule(rule, counts=counts)
 
     def constants(self) -> tuple[int, ...]:
-        """Return the positions of the rules that are told in one line, as what they say holds for every example."""
+        """Return the positions of the rules that are printed in one line, because they hold for all examples."""
         return ()
 
     def shortfall(self) -> str:
-        """Say that the model is hardly better than the same labels for everyone; empty where that is not known."""
+        """Return a note if the model is hardly better than constant labels; empty otherwise or if unknown."""
         return ""
 
     def _notes(self, digits: int | None = None) -> list[str]:
-        """Say what decides besides the rules."""
+        """Return printed lines about decisions besides the rules."""
         raise NotImplementedError
 
     def with_relations(self, relations: Any) -> Self:
@@ -221,7 +221,7 @@ class RuleModel(Generic[AnyRule]):
 
     @property
     def _noun(self) -> str:
-        """What messages call a model of this kind."""
+        """Noun for a model of this kind in messages."""
         return f"{'an' if self.KIND.endswith('ensemble') else 'a'} {self.KIND.removeprefix('rule-')}"
 
     def position(self, index: int) -> int:
@@ -255,7 +255,7 @@ class RuleModel(Generic[AnyRule]):
         raise NotImplementedError
 
     def _says(self, rule: AnyRule) -> Any:
-        """Return what must be the same of rules that are joined, as `ALIKE` says."""
+        """Return the part that joined rules must share, as `ALIKE` states."""
         raise NotImplementedError
 
     def labels_of(self, table: Table) -> Bytes:
@@ -281,7 +281,7 @@ class RuleModel(Generic[AnyRule]):
         return model.chances_of(table)  # type: ignore[no-any-return]
 
     def by_group(self, data: Any, groups: Any, Y: Any = None) -> Any:
-        """Return what the model does in groups of examples; see `polyrule.evaluation.by_group`."""
+        """Evaluate the model in groups of examples; see `polyrule.evaluation.by_group`."""
         return late.call("by_group", self, data, groups, Y)
 
     def records(self, digits: int | None = None) -> list[dict[str, Any]]:
@@ -301,7 +301,7 @@ class RuleModel(Generic[AnyRule]):
         ]
 
     def _record(self, rule: AnyRule) -> dict[str, Any]:
-        """Return what a record of a rule has besides what it says."""
+        """Return the entries of a rule's record besides its head and body."""
         raise NotImplementedError
 
     @property
@@ -310,7 +310,7 @@ class RuleModel(Generic[AnyRule]):
         raise NotImplementedError
 
     def _facts(self, rule: AnyRule) -> tuple[str, ...]:
-        """Return what stands behind a rule in a notebook, as `_fact_names` calls it."""
+        """Return the cells behind a rule in a notebook, as `_fact_names` names them."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:
@@ -391,7 +391,7 @@ class RuleModel(Generic[AnyRule]):
         return late.call("watch", self, reference, y, **options)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.plot_scorecard`."""
+        """Draw the predictions of rules by label and return the axes; see `polyrule.report.plots.plot_scorecard`."""
         return late.call("plot", self, ax)
 
     @property
@@ -412,12 +412,12 @@ class RuleModel(Generic[AnyRule]):
         return shares / total if (total := shares.sum()) else shares
 
     def _moved(self, rule: AnyRule) -> float:
-        """Return how much a rule moved in training."""
+        """Return the effect of a rule on training predictions."""
         raise NotImplementedError
 
 
 def is_pair(data: Any) -> bool:
-    """Whether `data` brings its labels, or there is none."""
+    """Return True if `data` contains its labels or is None."""
     return data is None or isinstance(data, Dataset) or (isinstance(data, (tuple, list)) and len(data) == 2)
 
 

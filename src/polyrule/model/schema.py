@@ -21,7 +21,7 @@ def plain_number(number: float) -> float:
 
 
 class ModelForm(NamedTuple):
-    """How a value is written as plain JSON, and read."""
+    """Pair of functions that write a value as plain JSON and read it."""
 
     write: Callable[[Any, Vocabulary], Any]
     read: Callable[[ModelNode, Vocabulary], Any]
@@ -129,7 +129,7 @@ class GroupMember(NamedTuple):
 
 
 class Record:
-    """How objects of one type are written and read, member by member."""
+    """Form of objects of one type, written and read member by member."""
 
     def __init__(self, make: Callable[..., Any], *members: GroupMember) -> None:
         self.make, self.members = make, members
@@ -150,7 +150,7 @@ class Record:
         return self.make(**self.values(node.fields(self.required, self.optional), names))
 
     def values(self, nodes: dict[str, ModelNode], names: Vocabulary) -> dict[str, Any]:
-        """Return what the members of an object say."""
+        """Return the values of the members of an object."""
         return {
             name: absent if nodes[name].value is None and absent is not _REQUIRED else form.read(nodes[name], names)
             for name, form, absent, _ in self.members
