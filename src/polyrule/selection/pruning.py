@@ -68,13 +68,10 @@ def united_categories(body_a: Body, body_b: Body) -> tuple[Body, NominalConditio
     """
     only_a = [condition for condition in body_a if condition not in body_b]
     only_b = [condition for condition in body_b if condition not in body_a]
-    if len(only_a) != 1 or len(only_b) != 1:
+    pair = [condition for condition in (*only_a, *only_b) if isinstance(condition, NominalCondition | SetCondition)]
+    if not len(only_a) == len(only_b) == 1 or len(pair) < 2 or pair[0].feature != pair[1].feature:
         return None
-    a, b = only_a[0], only_b[0]
-    if not isinstance(a, NominalCondition | SetCondition) or not isinstance(b, NominalCondition | SetCondition):
-        return None
-    if a.feature != b.feature:
-        return None
+    a, b = pair
     union = one_of(a.feature, {*a.categories, *b.categories})
     return tuple(union if condition == a else condition for condition in body_a), union
 
