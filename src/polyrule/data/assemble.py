@@ -25,7 +25,7 @@ from polyrule.utils.budget import Budget
 class FileLayout:
     """The parts of all columns; positions refer to the columns of the file.
 
-    `features`, `labels` and `encoders` say how most columns are read; a column in none of them is skipped.
+    `features`, `labels` and `encoders` define how most columns are read; a column in none of them is skipped.
     """
 
     reader: Reader
@@ -41,7 +41,7 @@ class FileLayout:
     unseen: UnseenCategories = field(default_factory=UnseenCategories)
 
     def place(self, j: int | None, lines: Sequence[int]) -> Place:
-        """Return where cells of a column stand; None is for labels that a format lists by name."""
+        """Return the place of the cells of a column; None is for labels that a format lists by name."""
         reader = self.reader
         return Place(reader.name, "labels" if j is None else reader.columns[j].name, lines, reader.unit)
 
@@ -91,7 +91,7 @@ class SparsePlan:
             self.codes[j] = 2
 
     def plain(self, columns: Ints, values: Floats) -> bool:
-        """Whether every entry of a feature or label can be taken as it is."""
+        """True if every entry of a feature or label can be used unchanged."""
         limit = self.codes[columns]
         is_code = (values >= 0) & (values < limit) & (values == np.floor(values))
         is_code |= np.isnan(values) & (limit > 0) & (self.label_at[columns] < 0)
@@ -128,7 +128,7 @@ class Assembler:
         self._rows += len(block)
 
     def dataset(self) -> Dataset:
-        """Return what has been added since the last call."""
+        """Return the examples added since the last call."""
         layout = self._layout
         Y = self._labels()
         X = self._sparse_features() if any(map(sp.issparse, self._X)) else self._dense_features()
@@ -137,19 +137,19 @@ class Assembler:
             Y, names = layout.tags.matrix()
         weights = np.concatenate(self._weights) if self._weighted else None
         ids = tuple(self._ids) if layout.identifier is not None else None
-        made = Dataset(X, Y, tuple(names), self._name, ids, weights, dict(layout.info))
+        result = Dataset(X, Y, tuple(names), self._name, ids, weights, dict(layout.info))
         self._clear()
         for encoder in layout.encoders.values():
             encoder.restart()
-        return made
+        return result
 
     def _charge(self, block: Block) -> None:
         """Hold the cells that are kept against the budget, before they are made."""
         layout = self._layout
         if isinstance(block, DenseBlock):
             parts = sum(len(DATE_PARTS) for j in layout.features if layout.encoders[j].kind == "date")
-            others = [j for j in (layout.identifier, layout.weights, layout.tags_column) if j is not None]
-            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(others))
+            special = [j for j in (layout.identifier, layout.weights, layout.tags_column) if j is not None]
+            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(special))
         else:
             self._cells += len(block) + 2 * len(block.columns)
         self._budget.cells(self._cells)
@@ -176,8 +176,10 @@ class Assembler:
         parts = []
         for place, width in ((plan.feature_at, len(layout.features)), (plan.label_at, len(layout.labels))):
             column = place[block.columns]
-            own = column >= 0
-            parts.append(sp.coo_array((values[own], (block.rows[own], column[own])), shape=(len(block), width)))
+            is_stored = column >= 0
+            parts.append(
+                sp.coo_array((values[is_stored], (block.rows[is_stored], column[is_stored])), shape=(len(block), width))
+            )
         return parts[0], parts[1]
 
     def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> Floats:
@@ -226,9 +228,9 @@ class Assembler:
         X = np.empty((self._rows, len(encoders)), order="F")
         end = self._rows
         while self._X:  # freed one by one, so that the pieces and the whole are never alive twice over
-            piece = self._X.pop()
-            X[end - len(piece) : end] = piece
-            end -= len(piece)
+            part = self._X.pop()
+            X[end - len(part) : end] = part
+            end -= len(part)
         for target, encoder in enumerate(encoders):
             if not encoder.frozen:
                 X[:, target] = encoder.final_codes(X[:, target])
@@ -248,17 +250,17 @@ class Assembler:
         self._budget.bytes(self._rows * width, "a label matrix")
         Y = np.tile(default, (self._rows, 1))
         first = 0
-        for piece in self._Y:
-            own = Y[first : first + piece.shape[0]]
-            if sp.issparse(piece):
-                own[piece.row, piece.col] = piece.data
+        for part in self._Y:
+            target = Y[first : first + part.shape[0]]
+            if sp.issparse(part):
+                target[part.row, part.col] = part.data
             else:
-                own[:] = piece
-            first += len(own)
+                target[:] = part
+            first += len(target)
         return sp.csr_array(Y) if large else Y
 
     def _default_truth(self) -> Bytes:
-        """What an omitted label is: absent, or the first declared value."""
+        """Value of an omitted label: absent, or the first declared value."""
         truths = []
         for j in self._layout.labels:
             column = self._layout.reader.columns[j]
@@ -268,7 +270,7 @@ class Assembler:
 
 
 def undeclared(file: str, column: str) -> DataError:
-    """Make the error for sparse rows that may omit a column whose values nobody declared."""
+    """Make the error for sparse rows that may omit a column without declared values."""
     return DataError(
         f"{file}: column {column!r} has no declared values, so a sparse row that omits it has no meaning; drop the "
         "column or declare its values"

@@ -1,7 +1,7 @@
 """One column at a time: Python values become numbers, or category indices with their categories.
 
 The order of a nominal feature's categories is part of the model (it is the canonical order of its conditions), so it
-must not depend on the order of the rows: categories that nobody declared are sorted by code point.
+must not depend on the order of the rows: undeclared categories are sorted by code point.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BOOLEAN_CATEGORIES = ("False", "True")
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a Python value stands for "not known": None, NaN, pandas' NA and NaT."""
+    """True if a Python value is missing: None, NaN, pandas' NA and NaT."""
     if value is None:
         return True
     if isinstance(value, (str, np.ndarray)):
@@ -135,8 +135,8 @@ class Categories:
 
     def _of_numbers(self, numbers: Floats) -> Floats:
         if self.count_up:
-            known = (numbers >= 0) & (numbers < len(self.codes)) & (numbers == np.floor(numbers))
-            if (known | np.isnan(numbers)).all():
+            is_code = (numbers >= 0) & (numbers < len(self.codes)) & (numbers == np.floor(numbers))
+            if (is_code | np.isnan(numbers)).all():
                 return numbers
         distinct, position = np.unique(numbers, return_inverse=True)
         codes = np.array([self.numbers.get(float(number), np.nan) for number in distinct], dtype=np.float64)
@@ -159,14 +159,14 @@ def infer_kind(values: Sequence[Any] | Array, name: str) -> Feature:
     for row, value in enumerate(values):
         if is_missing(value):
             continue
-        found = _kind_of(value, name, row)
-        if kind and found != kind:
+        kind_of_value = _kind_of(value, name, row)
+        if kind and kind_of_value != kind:
             raise DataError(
-                f"column {name!r} mixes {kind} (row {first}) and {found} (row {row}); "
+                f"column {name!r} mixes {kind} (row {first}) and {kind_of_value} (row {row}); "
                 "convert the column to one kind first"
             )
         if not kind:
-            kind, first = found, row
+            kind, first = kind_of_value, row
     if kind in ("", "numbers"):
         return Feature(name)
     if kind == "booleans":
@@ -264,21 +264,21 @@ def _encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories |
     if feature.is_nominal and not feature.categories:  # a column that was left out when the model was fitted
         return np.full(len(values), np.nan)
     check_finite(values, feature.name)
-    known = Categories(feature.categories) if feature.has_categories else None
+    categories = Categories(feature.categories) if feature.has_categories else None
     if feature.source_kind == "date" and not np.isnan(values).all():
         raise DataError(f"column {feature.column!r} held dates when the model was fitted, but numbers were given")
-    if known is not None and not known.numbers and not np.isnan(values).all():
+    if categories is not None and not categories.numbers and not np.isnan(values).all():
         raise DataError(
             f"column {feature.name!r} is {feature.kind} with values {listing(feature.categories)}, "
             "but numbers were given"
         )
-    return values if known is None else _codes(known, values, feature, unseen)
+    return values if categories is None else _codes(categories, values, feature, unseen)
 
 
 def _codes(
-    known: Categories, values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
+    categories: Categories, values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None
 ) -> Floats:
-    codes, lost = known.encode(values)
+    codes, lost = categories.encode(values)
     if unseen is not None and feature.categories:
         unseen.add(feature.name, [values[row] for row in lost])
     return codes
@@ -298,28 +298,28 @@ def recode(values: Floats, old: Feature, new: Feature, unseen: UnseenCategories 
     return recoded
 
 
-def listing(names: Iterable[str], most: int = 5) -> str:
+def listing(names: Iterable[str], max_names: int = 5) -> str:
     """Show a few quoted names, and how many more there are."""
     names = list(names)
-    shown = ", ".join(shorten(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    text = ", ".join(shorten(name) for name in names[:max_names])
+    return text + (f" and {len(names) - max_names} more" if len(names) > max_names else "")
 
 
-def counted(counts: Mapping[str, int], most: int = 5) -> str:
+def counted(counts: Mapping[str, int], max_names: int = 5) -> str:
     """Show a few quoted names with how often they occur, the most frequent first, and how many more there are.
 
-    >>> counted({"red": 1, "blue": 3}), counted({"red": 1, "blue": 3}, most=1)
+    >>> counted({"red": 1, "blue": 3}), counted({"red": 1, "blue": 3}, max_names=1)
     ("'blue' (3), 'red' (1)", "'blue' (3) and 1 more")
     """
     ordered = sorted(counts.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{shorten(name)} ({count})" for name, count in ordered[:most])
-    return shown + (f" and {len(counts) - most} more" if len(counts) > most else "")
+    text = ", ".join(f"{shorten(name)} ({count})" for name, count in ordered[:max_names])
+    return text + (f" and {len(counts) - max_names} more" if len(counts) > max_names else "")
 
 
-def shorten(value: Any, most: int = 60) -> str:
+def shorten(value: Any, max_length: int = 60) -> str:
     """Show a value as Python would, cut to a length that fits an error message."""
-    text = repr(value[: most + 1] if isinstance(value, str) else value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    text = repr(value[: max_length + 1] if isinstance(value, str) else value)
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 def _kind_of(value: Any, name: str, row: int) -> str:
@@ -352,7 +352,7 @@ _MOST_EXAMPLES = 3
 
 @dataclass(eq=False)
 class UnseenCategories:
-    """How many values of which column are no category of their feature.
+    """Counts of the values of each column that are no category of its feature.
 
     Examples
     --------
@@ -378,7 +378,9 @@ class UnseenCategories:
             self.columns[column] = (count + len(texts), examples)
 
     def __str__(self) -> str:
-        parts = [f"{count} in {column!r} ({_some(examples)})" for column, (count, examples) in self.columns.items()]
+        parts = [
+            f"{count} in {column!r} ({_list_examples(examples)})" for column, (count, examples) in self.columns.items()
+        ]
         if len(parts) > _MOST_COLUMNS:
             parts[_MOST_COLUMNS:] = [f"and {len(parts) - _MOST_COLUMNS} more columns"]
         start = "1 value is a category" if len(self) == 1 else f"{len(self)} values are categories"
@@ -387,9 +389,9 @@ class UnseenCategories:
 
     def warn(self, source: str = "") -> None:
         """Warn, if there is something to warn of, as from the line outside polyrule that asked for it."""
-        held = _HELD.get()
-        if held is not None:
-            held.append((self, source))
+        pending = _HELD.get()
+        if pending is not None:
+            pending.append((self, source))
         elif self.columns:
             text = f"{source}: {self}" if source else str(self)
             warnings.warn(text, UnseenCategoryWarning, stacklevel=depth_of_caller())
@@ -409,20 +411,20 @@ def hold_unseen() -> Iterator[Callable[[Iterable[str]], None]]:
     ...     unseen.warn()
     >>> warn_of(["tempo"])
     """
-    held: list[tuple[UnseenCategories, str]] = []
+    pending: list[tuple[UnseenCategories, str]] = []
 
     def warn_of(columns: Iterable[str]) -> None:
-        wanted = set(columns)
-        for unseen, source in held:
-            UnseenCategories({name: seen for name, seen in unseen.columns.items() if name in wanted}).warn(source)
+        names = set(columns)
+        for unseen, source in pending:
+            UnseenCategories({name: seen for name, seen in unseen.columns.items() if name in names}).warn(source)
 
-    token = _HELD.set(held)
+    token = _HELD.set(pending)
     try:
         yield warn_of
     finally:
         _HELD.reset(token)
 
 
-def _some(examples: tuple[str, ...]) -> str:
-    more = ["…"] if len(examples) > _MOST_EXAMPLES else []
-    return ", ".join([*map(shorten, examples[:_MOST_EXAMPLES]), *more])
+def _list_examples(examples: tuple[str, ...]) -> str:
+    ellipsis = ["…"] if len(examples) > _MOST_EXAMPLES else []
+    return ", ".join([*map(shorten, examples[:_MOST_EXAMPLES]), *ellipsis])

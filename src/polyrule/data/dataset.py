@@ -75,9 +75,9 @@ class Dataset:
             )
         if isinstance(self.Y, np.ndarray):
             object.__setattr__(self, "Y", LabelMatrix.of(self.Y, self.label_names))
-        for what, given in (("row ids", self.row_ids), ("weights", self.weights)):
-            if given is not None and len(given) != rows:
-                raise DataError(f"{self.name}: {len(given)} {what} for {rows} examples")
+        for what, entries in (("row ids", self.row_ids), ("weights", self.weights)):
+            if entries is not None and len(entries) != rows:
+                raise DataError(f"{self.name}: {len(entries)} {what} for {rows} examples")
 
     def __len__(self) -> int:
         return len(self.X)
@@ -103,12 +103,12 @@ class Dataset:
         >>> len(load("emotions")[:10])
         10
         """
-        chosen = np.arange(len(self))[rows]
-        if chosen.ndim == 0:
-            chosen = chosen.reshape(1)
-        ids = None if self.row_ids is None else tuple(self.row_ids[row] for row in chosen)
-        weights = None if self.weights is None else self.weights[chosen]
-        return Dataset(self.X[chosen], self.Y[chosen], self.label_names, self.name, ids, weights, dict(self.info))
+        positions = np.arange(len(self))[rows]
+        if positions.ndim == 0:
+            positions = positions.reshape(1)
+        ids = None if self.row_ids is None else tuple(self.row_ids[row] for row in positions)
+        weights = None if self.weights is None else self.weights[positions]
+        return Dataset(self.X[positions], self.Y[positions], self.label_names, self.name, ids, weights, dict(self.info))
 
     def describe(self, test: Dataset | None = None) -> Description:
         """Describe the data, and find what will mislead a learner.
@@ -137,7 +137,7 @@ class Dataset:
 
 
 def _is_read(Y: Any) -> bool:
-    """Whether labels are written as they are here: 0, 1 or unknown, each of them once."""
+    """True if labels are stored as in a `Dataset`: 0, 1 or unknown, each once."""
     if sp.issparse(Y) and not (getattr(Y, "format", "") == "csr" and getattr(Y, "has_canonical_format", False)):
         return False
     stored = Y.data if sp.issparse(Y) else Y

@@ -129,7 +129,7 @@ def _moment(year: str, month: int, day: str, time: Sequence[str | None]) -> floa
 
 
 def day_said(value: Any) -> float | None:
-    """Return the day of something that is said to be a date: also one such as 31.12.2021 or 20211231.
+    """Return the day of a value declared as a date: also one such as 31.12.2021 or 20211231.
 
     >>> day_said("31.12.2021") == day_said("20211231") == day_said(20211231.0) == day_of("2021-12-31"), day_said("5")
     (True, None)
@@ -141,7 +141,7 @@ def day_said(value: Any) -> float | None:
 
 
 def is_local_date(value: Any) -> bool:
-    """Whether a value has the shape of a date with points or slashes."""
+    """True if a value has the shape of a date with points or slashes."""
     return isinstance(value, str) and _LOCAL.fullmatch(value.strip()) is not None
 
 
@@ -168,12 +168,12 @@ class DateForms:
 
     @property
     def plain(self) -> bool:
-        """Whether all are dates, or text such as 2021-12-31 or August 14, 2020, and there is one."""
+        """True if all are dates, or text such as 2021-12-31 or August 14, 2020, and there is one."""
         return self._plain and self.example is not None
 
     @property
     def in_words(self) -> bool:
-        """Whether months are written in letters."""
+        """True if months are written in letters."""
         return self.plain and isinstance(self.example, str) and _WRITTEN.fullmatch(self.example.strip()) is None
 
     @property

@@ -109,8 +109,8 @@ class Description:
 
     def __str__(self) -> str:
         missing = f"{self.missing_cells} ({_percent(self.missing)})" if self.missing_cells else "none"
-        shown = {**self.summary(), "missing values": missing}
-        lines = [f"{key:<18}{_shown(value)}" for key, value in shown.items()]
+        entries = {**self.summary(), "missing values": missing}
+        lines = [f"{key:<18}{_shown(value)}" for key, value in entries.items()]
         lines += [f"! {finding}" for finding in self.findings]
         return "\n".join(lines)
 
@@ -135,7 +135,7 @@ def describe(data: Dataset, test: Dataset | None = None) -> Description:
     labels = _Labels(data)
     counts, rows = labels.counts, len(data)
     nominal = sum(feature.is_nominal for feature in data.features)
-    columns = [_Column(data, j, labels.telling) for j in range(len(data.features))]
+    columns = [_Column(data, j, labels.informative) for j in range(len(data.features))]
     findings = [
         *_about_features(data, columns),
         *_about_labels(data, labels),
@@ -162,27 +162,27 @@ class _Labels:
     """The labels that are present, and how many are unknown."""
 
     def __init__(self, data: Dataset) -> None:
-        given: Any = data.Y
-        unknown = sp.csr_array(given == UNKNOWN) if has_unknown(given) else None
-        self.present: Any = given if unknown is None else given * (given == 1)
+        labels_matrix: Any = data.Y
+        unknown = sp.csr_array(labels_matrix == UNKNOWN) if has_unknown(labels_matrix) else None
+        self.present: Any = labels_matrix if unknown is None else labels_matrix * (labels_matrix == 1)
         self.counts = np.asarray(self.present.sum(axis=0), dtype=np.int64).ravel()
         self.unknown = np.zeros_like(self.counts) if unknown is None else np.asarray(unknown.sum(axis=0)).ravel()
         self.complete = np.ones(len(data), bool) if unknown is None else np.asarray(unknown.sum(axis=1)).ravel() == 0
         columns = sp.csc_array(self.present)
         self.places = [columns.indices[a:b].astype(np.int64).tobytes() for a, b in pairwise(columns.indptr)]
-        enough = (self.counts >= COINCIDENCE_LEAST) & (self.counts < len(data))
-        self.telling = {place for place, is_enough in zip(self.places, enough, strict=True) if is_enough}
+        is_frequent = (self.counts >= COINCIDENCE_LEAST) & (self.counts < len(data))
+        self.informative = {place for place, is_enough in zip(self.places, is_frequent, strict=True) if is_enough}
 
 
 class _Column:
-    """What one pass over a feature tells; `labels` are the rows in which labels are present."""
+    """Statistics of one pass over a feature; `labels` are the rows in which labels are present."""
 
     def __init__(self, data: Dataset, j: int, labels: set[bytes]) -> None:
         values: Any = data.X.values
         rows = data.X.shape[0]
         if data.X.is_sparse:
-            own = slice(values.indptr[j], values.indptr[j + 1])
-            stored, omitted = values.data[own], rows - len(values.data[own])
+            entries = slice(values.indptr[j], values.indptr[j + 1])
+            stored, omitted = values.data[entries], rows - len(values.data[entries])
         else:
             stored, omitted = values[:, j], 0
         self.missing = int(np.isnan(stored).sum())
@@ -191,7 +191,7 @@ class _Column:
         self.is_label = False
         if labels and not self.missing and np.isin(distinct, (0, 1)).all():
             ones = np.flatnonzero(stored == 1)
-            ones = values.indices[own][ones] if data.X.is_sparse else ones
+            ones = values.indices[entries][ones] if data.X.is_sparse else ones
             self.is_label = ones.astype(np.int64).tobytes() in labels
 
 
@@ -201,13 +201,13 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
     for feature, column in zip(data.features, columns, strict=True):
         if column.is_label:
             labels.append(feature.name)
-        if feature.derived is not None:  # nobody wrote it, and a year may well be the same throughout
+        if feature.derived is not None:  # it is computed, and a year may well be the same throughout
             continue
         if rows and column.missing > MISSING_SHARE * rows:
             mostly_missing.append(feature.name)
         if rows > 1 and column.distinct <= 1:
             constant.append(feature.name)
-    found: list[tuple[FindingKind, list[str], str, str]] = [
+    candidates: list[tuple[FindingKind, list[str], str, str]] = [
         ("constant feature", constant, "{} never changes", "{} never change"),
         (
             "missing values",
@@ -223,12 +223,12 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
         ),
     ]
     identifiers = [data.features[j] for j in find_identifiers(data.X)]
-    left_out = [Finding("identifier-like feature", *told) for told in identifier_messages(identifiers)]
-    return [*left_out, *(finding for told in found for finding in _about(*told))]
+    of_identifiers = [Finding("identifier-like feature", *texts) for texts in identifier_messages(identifiers)]
+    return [*of_identifiers, *(finding for texts in candidates for finding in _about(*texts))]
 
 
 def _about(kind: FindingKind, names: list[str], one: str, many: str) -> list[Finding]:
-    """Say something about some features or labels, if there are any."""
+    """Describe features or labels in a finding, if there are any."""
     return [Finding(kind, (one if len(names) == 1 else many).format(listing(names)), tuple(names))] if names else []
 
 
@@ -256,7 +256,7 @@ def _about_labels(data: Dataset, labels: _Labels) -> list[Finding]:
 
 def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:
     findings = []
-    if len(data.label_names) > 1 and len(data):  # of one label it says what the label's share says
+    if len(data.label_names) > 1 and len(data):  # for one label this repeats the label's share
         without = int(((np.asarray(labels.present.sum(axis=1)).ravel() == 0) & labels.complete).sum())
         if without:
             findings.append(Finding("examples without label", f"{without} of {len(data)} examples have no label"))
@@ -268,16 +268,16 @@ def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:
 
 
 def _about_overlap(data: Dataset, test: Dataset) -> list[Finding]:
-    X = _coded_alike(test.X, data.features)
-    known = set(row_keys(data.X.values))
-    shared = sum(key in known for key in row_keys(X.values))
+    X = _recode_like(test.X, data.features)
+    train_keys = set(row_keys(data.X.values))
+    shared = sum(key in train_keys for key in row_keys(X.values))
     if not shared:
         return []
     message = f"{shared} of {len(test)} test examples have the same features as a training example"
     return [Finding("test examples in train", message)]
 
 
-def _coded_alike(table: Table, features: tuple[Feature, ...]) -> Table:
+def _recode_like(table: Table, features: tuple[Feature, ...]) -> Table:
     """Return a table whose categories have the numbers that they have in `features`; others have a number below 0."""
     if table.features == features or [f.kind for f in table.features] != [f.kind for f in features]:
         return table
@@ -291,7 +291,7 @@ def _coded_alike(table: Table, features: tuple[Feature, ...]) -> Table:
 
 
 def row_keys(matrix: Any) -> list[bytes]:
-    """Give equal rows equal keys, dense or sparse; a missing value equals a missing value.
+    """Return keys that are equal for equal rows, dense or sparse; a missing value equals a missing value.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""JSON documents of our own, taken apart with errors that say where: ``model.json: rules[3].value must be 0 or 1``.
+"""JSON documents of polyrule, parsed with errors that name the place: ``model.json: rules[3].value must be 0 or 1``.
 
 Model files and headers of stores have their own formats; how a document is parsed, walked through and sealed, and what
-a feature looks like in one, is said here once.
+a feature looks like in one, is defined here once.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def sealed(document: dict[str, Any]) -> str:
 
 
 def is_sealed(document: dict[str, Any]) -> bool:
-    """Whether a document is what its checksum says."""
+    """True if a document agrees with its checksum."""
     try:
         return bool(document.get("checksum") == checksum({k: v for k, v in document.items() if k != "checksum"}))
     except RecursionError:
@@ -230,7 +230,7 @@ def feature_record(feature: Feature) -> dict[str, Any]:
 
 
 def read_feature(node: JsonNode, others: tuple[str, ...] = ()) -> Feature:
-    """Return the feature that `feature_record` described; the `others` are members for somebody else to read."""
+    """Return the feature that `feature_record` described; the `others` are members that the caller reads."""
     members = node.fields(("name", "kind"), ("categories", *(one.KEY for one in DERIVATIONS), "flag", "form", *others))
     kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")
     categories = members["categories"].maybe(lambda n: tuple(item.text() for item in n)) or ()

@@ -83,17 +83,17 @@ def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Other
     return table
 
 
-def _encode(X: Any, features: tuple[Feature, ...] | None, others: Others, unseen: UnseenCategories) -> Table:
+def _encode(X: Any, features: tuple[Feature, ...] | None, extra: Others, unseen: UnseenCategories) -> Table:
     if isinstance(X, Dataset):
         X = X.X
     if isinstance(X, Table):
         X.check_values()  # anyone may build one
-        return X if features is None or X.features == features else _reencode(X, features, others, unseen)
+        return X if features is None or X.features == features else _reencode(X, features, extra, unseen)
     if sp.issparse(X):
         return _encode_sparse(X, features, unseen)
     if not isinstance(X, (np.ndarray, list, tuple)) and is_frame(X):
-        table = frame_to_table(X, features, others, unseen)
-        return table if features is None or table.features == features else _reencode(table, features, others, unseen)
+        table = frame_to_table(X, features, extra, unseen)
+        return table if features is None or table.features == features else _reencode(table, features, extra, unseen)
     return _encode_array(_as_array(X), features, unseen)
 
 
@@ -121,15 +121,15 @@ def _encode_array(array: Array, features: tuple[Feature, ...] | None, unseen: Un
     if array.dtype.kind in "fiu":
         return _encode_numeric(array, features or tuple(Feature(name) for name in names), unseen)
     if array.dtype.kind == "b":
-        found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
+        all_features = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
     elif array.dtype.kind in "OU":
-        found = features or tuple(infer_kind(array[:, j], name) for j, name in enumerate(names))
+        all_features = features or tuple(infer_kind(array[:, j], name) for j, name in enumerate(names))
     else:
         raise DataError(f"an array of {array.dtype} cannot be used as features; turn it into numbers or text first")
     values = np.empty(array.shape, order="F")
-    for j, feature in enumerate(found):
+    for j, feature in enumerate(all_features):
         values[:, j] = encode_column(array[:, j], feature, unseen)
-    return Table(values, found)
+    return Table(values, all_features)
 
 
 def _encode_numeric(array: Array, features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
@@ -181,21 +181,21 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
     return Table.from_array(sp.csc_array(joined, shape=values.shape), features)
 
 
-def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
-    """Bring a table to a model's features: columns by name, categories by their text."""
-    known = set(table.features)
-    computed = tuple(f for f in features if f.derived is not None and f not in known)
+def _reencode(table: Table, features: tuple[Feature, ...], extra: Others, unseen: UnseenCategories) -> Table:
+    """Convert a table to a model's features: columns by name, categories by their text."""
+    unchanged = set(table.features)
+    computed = tuple(f for f in features if f.derived is not None and f not in unchanged)
     if computed:
         sources = _sources_in(table, computed)
         columns = list(dict.fromkeys([*sources, *(feature.column for feature in features)]))
-        match_names(list(dict.fromkeys(feature.column for feature in table.features)), columns, others)
+        match_names(list(dict.fromkeys(feature.column for feature in table.features)), columns, extra)
         derived = derive(_reencode(table, tuple(sources.values()), "skip", unseen), computed)
         direct = tuple(feature for feature in features if feature not in computed)
         both = _reencode(table, direct, "skip", unseen)
         both = both.with_columns([derived.column(j) for j in range(len(computed))], computed)
         place = {feature.name: j for j, feature in enumerate(both.features)}
         return both.rearranged([place[feature.name] for feature in features], features)
-    order = match_names(table.feature_names, [feature.name for feature in features], others)
+    order = match_names(table.feature_names, [feature.name for feature in features], extra)
     changed = {
         target: _reencode_column(table, source, feature, unseen)
         for target, (source, feature) in enumerate(zip(order, features, strict=True))
@@ -206,9 +206,9 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unsee
 
 def _sources_in(table: Table, features: tuple[Feature, ...]) -> dict[str, Feature]:
     """Return the columns from which features are computed; columns of texts and lists stay as the table has them."""
-    known = {feature.name: feature for feature in table.features}
+    table_features = {feature.name: feature for feature in table.features}
     return {
-        name: known[name] if feature.kind in TEXTUAL and name in known else feature
+        name: table_features[name] if feature.kind in TEXTUAL and name in table_features else feature
         for name, feature in source_features(features).items()
     }
 
@@ -296,15 +296,15 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> ReadTarget:
         validation.assert_all_finite(flat, input_name="y")
     import_late("sklearn.utils.multiclass").check_classification_targets(flat)
     _warn_of_tags(flat)
-    found, codes = np.unique(flat, return_inverse=True)
-    kind: Literal["binary", "multiclass"] = "binary" if len(found) <= 2 else "multiclass"
-    shown = found[-1:] if kind == "binary" else found
-    names = tuple(label_names) if label_names is not None else _class_names(shown, getattr(y, "name", None))
-    if len(names) != len(shown):
-        raise DataError(f"{len(names)} label name(s) for {len(shown)} class(es)")
-    chosen = np.arange(len(found))[-len(shown) :]
-    truth = (codes[:, None] == chosen[None, :]).astype(np.uint8)
-    return ReadTarget(kind, truth, names, found)
+    classes, codes = np.unique(flat, return_inverse=True)
+    kind: Literal["binary", "multiclass"] = "binary" if len(classes) <= 2 else "multiclass"
+    named_classes = classes[-1:] if kind == "binary" else classes
+    names = tuple(label_names) if label_names is not None else _class_names(named_classes, getattr(y, "name", None))
+    if len(names) != len(named_classes):
+        raise DataError(f"{len(names)} label name(s) for {len(named_classes)} class(es)")
+    codes_of_labels = np.arange(len(classes))[-len(named_classes) :]
+    truth = (codes[:, None] == codes_of_labels[None, :]).astype(np.uint8)
+    return ReadTarget(kind, truth, names, classes)
 
 
 def _warn_of_tags(classes: Array) -> None:
@@ -326,8 +326,8 @@ def _classes(names: tuple[str, ...]) -> Array:
     return np.array(names, dtype=object)
 
 
-def _class_names(shown: Array, column: Any) -> tuple[str, ...]:
-    """What rules call the classes: words speak for themselves, numbers need the name of the column.
+def _class_names(classes: Array, column: Any) -> tuple[str, ...]:
+    """Names of classes in rules: words unchanged, numbers after the name of the column.
 
     Examples
     --------
@@ -336,15 +336,15 @@ def _class_names(shown: Array, column: Any) -> tuple[str, ...]:
     >>> _class_names(np.array(["yes"]), "churns"), _class_names(np.array([True]), None)
     (('yes',), ('y',))
     """
-    words = shown.dtype.kind in "OUS" and not all(isinstance(value, (bool, int, float)) for value in shown)
+    words = classes.dtype.kind in "OUS" and not all(isinstance(value, (bool, int, float)) for value in classes)
     name = None if column is None else str(column)
-    if len(shown) == 1 and not words and shown[0] == 1:
+    if len(classes) == 1 and not words and classes[0] == 1:
         return (name or "y",)
-    return tuple(str(value) if words or not name else f"{name} {value}" for value in shown)
+    return tuple(str(value) if words or not name else f"{name} {value}" for value in classes)
 
 
 def _is_matrix(y: Any) -> bool:
-    """Whether y holds one column per label; a single column of other things than 0 and 1 is a list of classes."""
+    """True if y holds one column per label; a single column of other things than 0 and 1 is a list of classes."""
     if not isinstance(y, np.ndarray) and is_frame(y):
         return True
     try:
@@ -376,11 +376,11 @@ def tag_cells(y: Any) -> tuple[list[Any], str] | None:
     cells = _cells(y)
     if cells is None:
         return None
-    given = [cell for cell in cells if cell is not None]
-    if given and all(isinstance(cell, str) for cell in given):
-        separator = likely_separator(given, SEPARATORS)
+    present = [cell for cell in cells if cell is not None]
+    if present and all(isinstance(cell, str) for cell in present):
+        separator = likely_separator(present, SEPARATORS)
         return None if separator is None else (cells, separator)
-    if given and all(isinstance(cell, (list, tuple, set, frozenset, np.ndarray)) for cell in given):
+    if present and all(isinstance(cell, (list, tuple, set, frozenset, np.ndarray)) for cell in present):
         lists = [None if cell is None else _in_order(cell) for cell in cells]
         items = [item for cell in lists if cell for item in cell]
         if items and all(isinstance(item, str) for item in items) and not all(item.lower() in TRUTH for item in items):
@@ -388,7 +388,7 @@ def tag_cells(y: Any) -> tuple[list[Any], str] | None:
     return None
 
 
-def read_tags(cells: Sequence[Any], separator: str, known: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
+def read_tags(cells: Sequence[Any], separator: str, names: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
     """Return the 0/1 labels of cells that `tag_cells` found, and their names: those given, or all there are, sorted.
 
     Examples
@@ -396,13 +396,13 @@ def read_tags(cells: Sequence[Any], separator: str, known: Sequence[str] | None 
     >>> read_tags(["a;b", "b", None], ";")
     (array([[1, 1], [0, 1], [0, 0]], dtype=uint8), ('a', 'b'))
     """
-    tags = TagCollector(separator, known)
+    tags = TagCollector(separator, names)
     tags.add(cells, Place("y", "labels", range(len(cells)), "row"))
     return tags.matrix()
 
 
 def rows_right(y: Any, separator: str, predicted: Any, names: Sequence[str]) -> Any:
-    """Say of every row whether the predicted labels are exactly its tags; None where y holds no tags.
+    """Return for every row if the predicted labels are exactly its tags; None if y holds no tags.
 
     Examples
     --------
@@ -415,9 +415,9 @@ def rows_right(y: Any, separator: str, predicted: Any, names: Sequence[str]) -> 
     truth, tags = read_tags(
         [cell if cell is None or isinstance(cell, str) else _in_order(cell) for cell in cells], separator
     )
-    found = arrange_labels(truth, tags, names)
-    # What the model has never heard of it cannot be right about.
-    return (predicted == dense_labels(found.Y)).all(axis=1) & ~found.touched
+    arranged = arrange_labels(truth, tags, names)
+    # The model cannot predict labels that it does not have.
+    return (predicted == dense_labels(arranged.Y)).all(axis=1) & ~arranged.touched
 
 
 def _cells(y: Any) -> list[Any] | None:

@@ -40,25 +40,25 @@ def fingerprint(table: Table, labels: Any, weights: Ints | None = None) -> str:
     digest = hashlib.blake2b(digest_size=16)
     # neighbours in a wide table are mostly of one kind: it is named once, with how many there are
     runs = groupby(table.features, attrgetter("kind", "categories"))
-    kinds = [(kind, len(list(same))) for kind, same in runs]
-    digest.update(repr((table.shape, table.feature_names, kinds)).encode())
+    runs_of_kinds = [(kind, len(list(same))) for kind, same in runs]
+    digest.update(repr((table.shape, table.feature_names, runs_of_kinds)).encode())
     for array in _parts(table, labels, weights):
         digest.update(np.ascontiguousarray(array).data)
     return f"blake2b:{digest.hexdigest()}"
 
 
 def is_of_examples(name: object) -> bool:
-    """Whether a name is a fingerprint of examples, and not that of a store, or none."""
+    """True if a name is a fingerprint of examples, and not that of a store, or none."""
     return isinstance(name, str) and name.startswith("blake2b:")
 
 
 def examples_of(data: Dataset) -> tuple[Table, Any, Ints, Fraction]:
     """Return the examples of positive weight as learning sees them: features, labels, whole weights and their unit."""
     weights, scale = integer_weights(data.weights, len(data))
-    table, truth, kept = data.X, read_target(data.Y, data.label_names).truth, weights > 0
-    if kept.all():
+    table, truth, has_weight = data.X, read_target(data.Y, data.label_names).truth, weights > 0
+    if has_weight.all():
         return table, truth, weights, scale
-    return table[kept], truth[kept], weights[kept], scale
+    return table[has_weight], truth[has_weight], weights[has_weight], scale
 
 
 def _parts(table: Table, labels: Any, weights: Any) -> Iterator[Array]:
@@ -69,10 +69,10 @@ def _parts(table: Table, labels: Any, weights: Any) -> Iterator[Array]:
         yield from _sparse_parts(values)
     elif nominal.any():  # categories take less memory, because hashing takes long
         pairs = nominal & (values.max(axis=0, initial=0) < 2)  # nothing but the first two categories, none missing
-        others = values.T[nominal & ~pairs]
+        categorical = values.T[nominal & ~pairs]
         yield pairs
         yield np.packbits((values.T != 0)[pairs])
-        yield np.where(np.isnan(others), -1, others).astype("<i4").T
+        yield np.where(np.isnan(categorical), -1, categorical).astype("<i4").T
         numeric = np.flatnonzero(~nominal)
         step = max(1, _CELLS // max(1, len(numeric)))
         for start in range(0, len(values), step):
@@ -116,8 +116,8 @@ def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
     >>> bool(np.array_equal(first, again))
     True
     """
-    seen, told = _row_hashes(table, labels, weights, ranked=True)
-    return np.lexsort((told, seen))
+    feature_hashes, label_hashes = _row_hashes(table, labels, weights, ranked=True)
+    return np.lexsort((label_hashes, feature_hashes))
 
 
 def content_hashes(table: Table, labels: Bytes, weights: Floats | Ints) -> Hashes:
@@ -132,14 +132,14 @@ def content_hashes(table: Table, labels: Bytes, weights: Floats | Ints) -> Hashe
     >>> bool(hashes[1] == hashes[2] != hashes[0]), bool((others == hashes[1:]).all())
     (True, True)
     """
-    seen, told = _row_hashes(table, labels, weights, ranked=False)
-    return _mixed(seen + _mixed(told))
+    feature_hashes, label_hashes = _row_hashes(table, labels, weights, ranked=False)
+    return _mix_bits(feature_hashes + _mix_bits(label_hashes))
 
 
 def _row_hashes(table: Table, labels: Bytes, weights: Floats | Ints, *, ranked: bool) -> tuple[Hashes, Hashes]:
     """Hashes of features and weight, and of labels; of the values themselves, or of their ranks in the column."""
     width = table.shape[1]
-    keys = _mixed(np.arange(1, width + labels.shape[1] + 2, dtype=np.uint64)) | np.uint64(1)
+    keys = _mix_bits(np.arange(1, width + labels.shape[1] + 2, dtype=np.uint64)) | np.uint64(1)
     seen = _hashed(weights, keys[-1])
     if table.is_sparse:
         seen += _sparse_hashes(table, keys[:width], ranked)
@@ -173,10 +173,10 @@ def _hashed(values: Array, key: np.uint64 | Hashes) -> Hashes:
     plain = values.astype(np.float64) + 0.0  # there are two zeros
     plain[np.isnan(plain)] = np.nan  # of which there are many
     # Of small whole numbers only the first bits differ, and a product would keep them apart from those of the key.
-    return _mixed(_mixed(plain.view(np.uint64)) * key)
+    return _mix_bits(_mix_bits(plain.view(np.uint64)) * key)
 
 
-def _mixed(bits: Hashes) -> Hashes:
+def _mix_bits(bits: Hashes) -> Hashes:
     """Spread every bit over all 64 (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -190,7 +190,7 @@ GRID = 2**30
 
 
 def integer_weights(sample_weight: Any, n: int) -> tuple[Ints, Fraction]:
-    """Bring weights to a common integer scale: ``weight = integer * scale``.
+    """Convert weights to a common integer scale: ``weight = integer * scale``.
 
     Tried in turn: the decimal numbers the weights print as (0.1 is meant as 1/10), then the exact binary values of the
     floats, each accepted if the integers sum to less than 2**31. Otherwise the weights are rounded to multiples of
@@ -247,12 +247,12 @@ def unscaled(count: int, scale: Fraction) -> float:
 
 def _check(sample_weight: Any, n: int) -> Floats:
     try:
-        given = np.asarray(unmasked(sample_weight))
-        if given.dtype in (np.float16, np.float32):  # as they are written: a single 0.1 is one tenth, too
-            given = given.astype(str)
-        if given.dtype.kind == "c":  # their imaginary part would be dropped with no more than a warning
+        array = np.asarray(unmasked(sample_weight))
+        if array.dtype in (np.float16, np.float32):  # as they are written: a single 0.1 is one tenth, too
+            array = array.astype(str)
+        if array.dtype.kind == "c":  # their imaginary part would be dropped with no more than a warning
             raise TypeError
-        weights = given.astype(np.float64)
+        weights = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise DataError("sample_weight must hold numbers") from problem
     if weights.ndim == 0:
@@ -300,11 +300,11 @@ def _common_scale(
 
 def _on_grid(values: Floats, counts: Ints) -> tuple[Ints, Fraction]:
     shares, powers = np.frexp(values)
-    lowest = int(powers.min())
+    min_power = int(powers.min())
     parts = zip(
-        np.ldexp(shares, 53).astype(np.int64).tolist(), (powers - lowest).tolist(), counts.tolist(), strict=True
+        np.ldexp(shares, 53).astype(np.int64).tolist(), (powers - min_power).tolist(), counts.tolist(), strict=True
     )
-    total = sum((whole << power) * count for whole, power, count in parts) * Fraction(2) ** (lowest - 53)
+    total = sum((whole << power) * count for whole, power, count in parts) * Fraction(2) ** (min_power - 53)
     scale = _power_of_two(total / GRID)
     # dividing by a power of two is exact, and half-way cases go to the even number
     steps = np.rint(np.ldexp(values, scale.denominator.bit_length() - scale.numerator.bit_length()))

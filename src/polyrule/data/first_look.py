@@ -60,7 +60,7 @@ class ColumnReading:
 
 
 def column_readings(data: Dataset, keep: Collection[str] = ()) -> tuple[ColumnReading, ...]:
-    r"""Return what each column of features is read as, in order; identifiers are left out unless they are to `keep`.
+    r"""Return the reading of each column of features, in order; identifiers are left out unless they are to `keep`.
 
     Examples
     --------
@@ -87,22 +87,22 @@ def _reading(table: Table, name: str, places: Sequence[int], identifiers: set[st
     if isinstance(first.derived, Quantity):
         ranges = [_range(values[:, k], f.derived) for k, f in enumerate(features) if isinstance(f.derived, Quantity)]
         return ColumnReading((name,), "number", ", ".join(ranges), missing, argument("nominal", name), True)
-    known = values[:, 0][~np.isnan(values[:, 0])]
+    present = values[:, 0][~np.isnan(values[:, 0])]
     if first.kind == "date":
-        return ColumnReading((name,), "date", _dates(known, features), missing, _keep(name))
-    role, detail = _kind(first, known)
-    others = {"category": "drop"}
-    return ColumnReading((name,), role, detail, missing, argument(others.get(role, "nominal"), name))
+        return ColumnReading((name,), "date", _dates(present, features), missing, _keep(name))
+    role, detail = _kind(first, present)
+    option_of_role = {"category": "drop"}
+    return ColumnReading((name,), role, detail, missing, argument(option_of_role.get(role, "nominal"), name))
 
 
 def _keep(name: str) -> str:
     return argument("keep_columns", name)
 
 
-def _kind(feature: Feature, known: Any) -> tuple[str, str]:
+def _kind(feature: Feature, values: Any) -> tuple[str, str]:
     """Return the role of a column that is a feature, and its values."""
     if feature.kind == "numeric":
-        return "number", f"{known.min():g} to {known.max():g}" if len(known) else "no value"
+        return "number", f"{values.min():g} to {values.max():g}" if len(values) else "no value"
     if feature.kind == "ordinal":
         return "ordered", _ends(feature.categories)
     if feature.kind == "text":
@@ -112,15 +112,15 @@ def _kind(feature: Feature, known: Any) -> tuple[str, str]:
             feature.separator, f"separated by {feature.separator!r}"
         )
         return "list", f"{mark}, such as {feature.categories[0]}" if feature.categories else mark
-    counts = np.bincount(known.astype(np.int64), minlength=len(feature.categories))
+    counts = np.bincount(values.astype(np.int64), minlength=len(feature.categories))
     frequent = [feature.categories[code] for code in np.argsort(-counts, kind="stable")[:_N_EXAMPLES].tolist()]
     more = len(feature.categories) - len(frequent)
     return "category", ", ".join(frequent) + (f" and {more} more" if more > 0 else "")
 
 
 def _ends(categories: Sequence[str]) -> str:
-    shown = [*categories] if len(categories) <= _N_EXAMPLES + 1 else [categories[0], categories[1], "…", categories[-1]]
-    return " < ".join(shown)
+    parts = [*categories] if len(categories) <= _N_EXAMPLES + 1 else [categories[0], categories[1], "…", categories[-1]]
+    return " < ".join(parts)
 
 
 def _texts(texts: Sequence[str]) -> str:
@@ -136,14 +136,14 @@ def _identifier(feature: Feature, values: Any) -> str:
 
 
 def _range(values: Any, quantity: Quantity) -> str:
-    known = values[~np.isnan(values)]
+    present = values[~np.isnan(values)]
     unit = f" {quantity.name_of_unit}" if quantity.name_of_unit else ""
-    return f"{known.min():g} to {known.max():g}{unit}" if len(known) else f"no value{unit}"
+    return f"{present.min():g} to {present.max():g}{unit}" if len(present) else f"no value{unit}"
 
 
-def _dates(known: Any, features: Sequence[Feature]) -> str:
+def _dates(days: Any, features: Sequence[Feature]) -> str:
     parts = [f.name.rpartition(" ")[2] for f in features if f.name.endswith((" month", " weekday", " hour"))]
-    span = f"{format_date(known.min())} to {format_date(known.max())}" if len(known) else "no value"
+    span = f"{format_date(days.min())} to {format_date(days.max())}" if len(days) else "no value"
     form = f", {features[0].form}" if features[0].form else ""
     return f"{span}{form}: {', '.join(parts)}"
 

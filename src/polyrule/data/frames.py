@@ -34,7 +34,7 @@ from polyrule.utils.messages import depth_of_caller, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
-_NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
+_FLOAT32_TYPES = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
 """Columns whose numbers, or numbers of categories, are exact as float32."""
 _READ_AS_OBJECTS = (nw.Categorical, nw.Enum, nw.Boolean, nw.String, nw.Object, nw.Unknown)
 _NUMBERS: dict[Any, Any] = {
@@ -42,13 +42,13 @@ _NUMBERS: dict[Any, Any] = {
     for name in ("Float64", "Float32", "Int64", "Int32", "Int16", "Int8", "UInt64", "UInt32", "UInt16", "UInt8")
 }
 """Types of numbers that NumPy has, too."""
-_NARROW_NUMBERS = tuple(np.dtype(name) for name in ("float16", "float32", "int8", "int16", "uint8", "uint16"))
+_FLOAT32_NUMBERS = tuple(np.dtype(name) for name in ("float16", "float32", "int8", "int16", "uint8", "uint16"))
 _READ_CELLS = 1 << 20
 """Numbers read at once."""
 
 
 def is_frame(data: Any) -> bool:
-    """Whether `data` is a frame of a library narwhals knows; lazy frames count, so that opening can refuse them."""
+    """True if `data` is a frame of a library narwhals supports; lazy frames count, so that opening can refuse them."""
     if isinstance(data, (np.ndarray, list, tuple)):  # what is given most often; asking narwhals takes its time
         return False
     if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_polars_dataframe(data) or _is_batch(data):
@@ -60,7 +60,7 @@ def is_frame(data: Any) -> bool:
 
 
 def open_frame(data: Any) -> nw.DataFrame[Any]:
-    """Wrap a frame, or say what to do with one that cannot be used as it is."""
+    """Wrap a frame; raise DataError with a remedy for one that cannot be used."""
     if _is_batch(data):
         data = nw.dependencies.get_pyarrow().Table.from_batches([data])
     try:
@@ -79,13 +79,13 @@ def open_frame(data: Any) -> nw.DataFrame[Any]:
 
 
 def _is_batch(data: Any) -> bool:
-    """Whether `data` is a batch of Arrow, of which narwhals knows nothing; as an array it would lose its names."""
+    """True if `data` is a batch of Arrow, which narwhals does not support; as an array it would lose its names."""
     arrow = nw.dependencies.get_pyarrow()
     return arrow is not None and isinstance(data, arrow.RecordBatch)
 
 
 def is_row_number(name: str) -> bool:
-    """Whether a column is what pandas writes for an index without a name: it takes it off again when it reads.
+    """True if a column is what pandas writes for an index without a name, and removes when it reads.
 
     >>> is_row_number("__index_level_0__"), is_row_number("level")
     (True, False)
@@ -122,12 +122,12 @@ def frame_to_table(
     names = column_names(frame)
     if features is None:
         is_part = is_recognition_off()
-        found = [(name, _dates(frame[:, j], name, is_part)) for j, name in enumerate(names)]
-        table = recognize(_read_columns(frame, range(len(names)), found, unseen), _declared(frame, names))
+        dated_columns = [(name, _dates(frame[:, j], name, is_part)) for j, name in enumerate(names)]
+        table = recognize(_read_columns(frame, range(len(names)), dated_columns, unseen), _declared(frame, names))
         return add_derived(table, () if is_part else None)
-    known = source_features(features)
-    order = match_names(names, list(known), others)
-    return derive(_read_columns(frame, order, list(known.items()), unseen), tuple(features))
+    sources = source_features(features)
+    order = match_names(names, list(sources), others)
+    return derive(_read_columns(frame, order, list(sources.items()), unseen), tuple(features))
 
 
 def _declared(frame: nw.DataFrame[Any], names: Sequence[str]) -> list[str]:
@@ -142,40 +142,41 @@ def _declared(frame: nw.DataFrame[Any], names: Sequence[str]) -> list[str]:
 def _read_columns(
     frame: nw.DataFrame[Any],
     sources: Sequence[int],
-    wanted: Sequence[tuple[str, Feature | None]],
+    named_features: Sequence[tuple[str, Feature | None]],
     unseen: UnseenCategories | None,
 ) -> Table:
-    """Encode a column per wanted (name, feature), numbers together and others one by one; None finds the feature."""
+    """Encode a column per (name, feature), numbers together and others one by one; None finds the feature."""
     plain, columns = _plain_numbers(frame, sources), frame.columns
     single = {source: frame.get_column(columns[source]) for source in set(sources) - plain.keys()}
-    narrow = all(kind in _NARROW_NUMBERS for kind in plain.values())
-    narrow = narrow and all(series.dtype in _NARROW for series in single.values())
-    narrow = narrow and not any(feature is not None and feature.kind == "date" for _, feature in wanted)  # has times
-    values = np.empty((len(frame), len(sources)), dtype=np.float32 if narrow else np.float64, order="F")
-    found: list[Feature] = []
+    fits_float32 = all(kind in _FLOAT32_NUMBERS for kind in plain.values())
+    fits_float32 = fits_float32 and all(series.dtype in _FLOAT32_TYPES for series in single.values())
+    has_dates = any(feature is not None and feature.kind == "date" for _, feature in named_features)  # with times
+    fits_float32 = fits_float32 and not has_dates
+    values = np.empty((len(frame), len(sources)), dtype=np.float32 if fits_float32 else np.float64, order="F")
+    features: list[Feature] = []
     together: dict[Any, list[int]] = {}
-    for target, (source, (name, feature)) in enumerate(zip(sources, wanted, strict=True)):
+    for target, (source, (name, feature)) in enumerate(zip(sources, named_features, strict=True)):
         if source in plain and (feature is None or (feature.kind == "numeric" and feature.derived is None)):
             together.setdefault(plain[source], []).append(target)
-            found.append(Feature(name) if feature is None else feature)
+            features.append(Feature(name) if feature is None else feature)
             continue
         series = frame.get_column(columns[source]) if source in plain else single[source]
         feature, values[:, target] = _encode_series(series, name, feature, unseen)
-        found.append(feature)
+        features.append(feature)
     groups = list(together.values())
     if len(groups) > 1 and hasattr(frame.to_native(), "iloc") and values.size <= _READ_CELLS:
         groups = [sorted(chain.from_iterable(groups))]  # a few rows: asking pandas costs more than the numbers
     for targets in groups:
         _read_numbers(frame, [sources[target] for target in targets], values, targets)
-    return Table(values, tuple(found)).check_finite()
+    return Table(values, tuple(features)).check_finite()
 
 
 def _plain_numbers(frame: nw.DataFrame[Any], positions: Sequence[int]) -> dict[int, Any]:
     """Columns that hold nothing but numbers of a type that NumPy has, each with that type."""
     native = frame.to_native()
     if nw.dependencies.is_pandas_dataframe(native):  # knows its types already; narwhals asks every column anew
-        kinds = native.dtypes.tolist()
-        return {j: kinds[j] for j in set(positions) if isinstance(kinds[j], np.dtype) and kinds[j].kind in "fiu"}
+        dtypes = native.dtypes.tolist()
+        return {j: dtypes[j] for j in set(positions) if isinstance(dtypes[j], np.dtype) and dtypes[j].kind in "fiu"}
     if nw.dependencies.is_polars_dataframe(native):
         types = frame.schema.dtypes()
         return {j: _NUMBERS[types[j]] for j in set(positions) if types[j] in _NUMBERS}
@@ -193,31 +194,31 @@ def _read_numbers(frame: nw.DataFrame[Any], sources: list[int], values: Any, tar
         values[rows, targets] = part.to_numpy()
 
 
-def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "refuse") -> list[int]:
-    """Positions of the wanted names among the given ones; `others` says what becomes of names that are not wanted.
+def match_names(available: Sequence[str], required: Sequence[str], others: Others = "refuse") -> list[int]:
+    """Positions of the required names among the available ones; `others` is "skip" if further names are allowed.
 
     Examples
     --------
     >>> match_names(["b", "a"], ["a", "b"])
     [1, 0]
     """
-    if list(given) == list(wanted):
-        return list(range(len(wanted)))
-    position = {name: index for index, name in enumerate(given)}
-    missing = [name for name in wanted if name not in position]
+    if list(available) == list(required):
+        return list(range(len(required)))
+    position = {name: index for index, name in enumerate(available)}
+    missing = [name for name in required if name not in position]
     if others == "skip":
         if missing:
             raise DataError(
                 f"the model needs column(s) {listing(missing)}, which the data does not have"
-                f"{did_you_mean(missing[0], given)} (it has {listing(given) or 'none'})"
+                f"{did_you_mean(missing[0], available)} (it has {listing(available) or 'none'})"
             )
-        return [position[name] for name in wanted]
-    extra = sorted(set(given) - set(wanted), key=position.__getitem__)
+        return [position[name] for name in required]
+    extra = sorted(set(available) - set(required), key=position.__getitem__)
     if missing or extra:
         parts = [f"missing {listing(missing)}"] if missing else []
         parts += [f"not expected {listing(extra)}"] if extra else []
         raise DataError(f"the columns are not those the model was fitted on: {'; '.join(parts)}")
-    return [position[name] for name in wanted]
+    return [position[name] for name in required]
 
 
 def _encode_series(
@@ -250,7 +251,7 @@ def _found_feature(series: nw.Series[Any], values: list[Any], name: str) -> Feat
 
 
 def python_values(series: nw.Series[Any]) -> list[Any]:
-    """Return the values of a column as Python has them, or say which column has values that Python does not have."""
+    """Return the values of a column as Python objects; raise DataError if Python has no such values."""
     try:
         return list(series.to_list())
     except Exception as problem:  # of whichever library: a date past the year 9999, an unknown time zone
@@ -267,11 +268,11 @@ def _dates(series: nw.Series[Any], name: str, is_part: bool = False) -> Feature 
         return Feature(name, "date")
     if series.dtype not in (nw.Object, nw.String, nw.Unknown):  # Unknown: narwhals reads no zone with an underscore
         return None
-    known = [value for value in python_values(series) if not is_missing(value)]
-    forms = DateForms(known)
+    present = [value for value in python_values(series) if not is_missing(value)]
+    forms = DateForms(present)
     if forms.slashes and len(forms.left) > 1:
         warnings.warn(
-            f"column {series.name!r} holds dates such as {shorten(known[0])} as text, which may be a day or a month "
+            f"column {series.name!r} holds dates such as {shorten(present[0])} as text, which may be a day or a month "
             "first: turn them into dates (pandas.to_datetime, polars' str.to_date) for rules to test them as such",
             DataWarning,
             stacklevel=depth_of_caller(),
@@ -281,13 +282,13 @@ def _dates(series: nw.Series[Any], name: str, is_part: bool = False) -> Feature 
         return None
     if forms.slashes and forms.left:
         return Feature(name, "date", form=forms.left[0])
-    if not known or any(day_of(value, POINTS) is None for value in known):
+    if not present or any(day_of(value, POINTS) is None for value in present):
         return None
     return Feature(name, "date", form=IN_WORDS if forms.in_words else "")
 
 
 def _is_ordered(series: nw.Series[Any]) -> bool:
-    """Whether categories were declared to ascend, which only pandas and pyarrow tell."""
+    """True if categories were declared to ascend, which only pandas and pyarrow store."""
     native = series.to_native()
     owner = getattr(native, "cat", None) or getattr(native, "type", None)
     return getattr(owner, "ordered", False) is True
@@ -306,7 +307,7 @@ def _categories(series: nw.Series[Any], values: list[Any], name: str) -> tuple[s
 
 
 def _declared_categories(series: nw.Series[Any]) -> list[Any] | None:
-    """Ask the library itself: narwhals only tells which categories occur."""
+    """Return the categories by the library itself: narwhals only returns those that occur."""
     dtype, native = series.dtype, series.to_native()
     if isinstance(dtype, nw.Enum):
         declared = getattr(dtype, "categories", None)  # narwhals tells since 1.26
@@ -361,11 +362,11 @@ def split_labels(frame: Any, labels: Any) -> tuple[Any, Any]:
         raise OptionError("labels= names columns of a data frame; for other data pass the labels as y")
     opened = open_frame(frame)
     names = column_names(opened)
-    chosen = choose_columns(labels, names)
-    if not chosen:
+    positions = choose_columns(labels, names)
+    if not positions:
         raise DataError("labels= names no column; name at least one")
-    rest = [position for position in range(len(names)) if position not in set(chosen)]
-    return opened[:, rest].to_native(), opened[:, chosen].to_native()
+    rest = [position for position in range(len(names)) if position not in set(positions)]
+    return opened[:, rest].to_native(), opened[:, positions].to_native()
 
 
 def without_columns(frame: Any, names: Sequence[str]) -> Any:
@@ -373,5 +374,5 @@ def without_columns(frame: Any, names: Sequence[str]) -> Any:
     if not is_frame(frame):
         return frame
     opened = open_frame(frame)
-    kept = [position for position, name in enumerate(column_names(opened)) if name not in set(names)]
-    return frame if len(kept) == len(opened.columns) else opened[:, kept].to_native()
+    remaining = [position for position, name in enumerate(column_names(opened)) if name not in set(names)]
+    return frame if len(remaining) == len(opened.columns) else opened[:, remaining].to_native()

@@ -90,14 +90,14 @@ _PRESENT = (
 
 #: Words for an absent or a present label, in any case; also those of other languages.
 TRUTH = {**dict.fromkeys(_ABSENT, 0), **dict.fromkeys(_PRESENT, 1)}
-#: A label that nobody knows: neither present nor absent, right or wrong, counted nowhere.
+#: An unknown label: neither present nor absent, right or wrong, counted nowhere.
 UNKNOWN = 2
 _NO_LABEL = 255
 _NO_TRUTH = ("", "?", "nan", "na")
 
 
 def has_unknown(truth: Any) -> bool:
-    """Whether a label matrix holds a label that is unknown.
+    """True if a label matrix contains an unknown label.
 
     >>> has_unknown(to_labels([[1, None], [0, 1]], unknown=True)[0])
     True
@@ -123,15 +123,15 @@ def rows_with_unknown(truth: Any) -> Ints:
     return np.unique(unknown.nonzero()[0]).astype(np.int64)
 
 
-def rows_in_words(rows: Sequence[int] | Ints, most: int = 5) -> str:
+def rows_in_words(rows: Sequence[int] | Ints, max_rows: int = 5) -> str:
     """Return the numbers of rows, counted from 0, for a message.
 
     >>> rows_in_words([3]), rows_in_words([3, 4, 8, 9, 11, 12, 30])
     ('row 3', 'rows 3, 4, 8, 9, 11 and 2 more')
     """
-    shown = ", ".join(str(row) for row in rows[:most])
-    rest = f" and {len(rows) - most} more" if len(rows) > most else ""
-    return f"row{'s' if len(rows) > 1 else ''} {shown}{rest}"
+    listed = ", ".join(str(row) for row in rows[:max_rows])
+    rest = f" and {len(rows) - max_rows} more" if len(rows) > max_rows else ""
+    return f"row{'s' if len(rows) > 1 else ''} {listed}{rest}"
 
 
 def dense_labels(truth: Any) -> Bytes:
@@ -225,23 +225,23 @@ def truths(values: Any, no_answer: Collection[str] = ()) -> Bytes:
         present = values == 1
         if (present | (values == 0)).all():
             return np.asarray(present, dtype=np.uint8)
-        known = np.where(values == 0, 0, np.where(np.isnan(values), UNKNOWN, _NO_LABEL))
-        return np.where(present, 1, known).astype(np.uint8)
+        converted = np.where(values == 0, 0, np.where(np.isnan(values), UNKNOWN, _NO_LABEL))
+        return np.where(present, 1, converted).astype(np.uint8)
     flat = values.ravel() if isinstance(values, np.ndarray) else values
-    found = np.array([_truth(value, no_answer) for value in flat], dtype=np.uint8)
-    return found.reshape(values.shape) if isinstance(values, np.ndarray) else found
+    converted = np.array([_truth(value, no_answer) for value in flat], dtype=np.uint8)
+    return converted.reshape(values.shape) if isinstance(values, np.ndarray) else converted
 
 
 def _truth(value: Any, no_answer: Collection[str]) -> int:
-    known = TRUTH.get(value) if isinstance(value, str) else None  # as most words are written
-    if known is None:
+    truth = TRUTH.get(value) if isinstance(value, str) else None  # as most words are written
+    if truth is None:
         missing = is_missing(value) or (isinstance(value, str) and value.strip().lower() in no_answer)
-        known = UNKNOWN if missing else truth_of(value)
-    return _NO_LABEL if known is None else known
+        truth = UNKNOWN if missing else truth_of(value)
+    return _NO_LABEL if truth is None else truth
 
 
 def truth_of(value: Any) -> int | None:
-    """Return whether a label is present, 1 or 0, by a value or a word; None where that says neither.
+    """Return 1 or 0 for a present or absent label, by a value or a word; None if it is neither.
 
     >>> truth_of("Yes"), truth_of("0.0"), truth_of(True), truth_of("perhaps"), truth_of(2)
     (1, 0, 1, None, None)
@@ -253,14 +253,14 @@ def truth_of(value: Any) -> int | None:
 
 
 def _not_a_label(value: Any, name: str, row: int) -> DataError:
-    shown = f"{value:g}" if isinstance(value, (float, int)) else shorten(value)
+    text = f"{value:g}" if isinstance(value, (float, int)) else shorten(value)
     mark = tag_mark(value)
     hint = f"; if it lists labels separated by {mark!r}, give this column alone as y" if mark else ""
-    return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1, or no or yes{hint}")
+    return DataError(f"label {name!r}, row {row}: {text} is not 0 or 1, or no or yes{hint}")
 
 
 def tag_mark(value: Any) -> str | None:
-    """Return what may separate several labels in a text.
+    """Return the mark that may separate several labels in a text.
 
     >>> tag_mark("jazz;calm"), tag_mark("jazz")
     (';', None)
@@ -271,13 +271,13 @@ def tag_mark(value: Any) -> str | None:
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
-    given = sp.coo_array(check_sparse(Y, "Y"))
-    matrix = sp.csr_array(given)  # new: the caller's is never sorted or thinned in place
+    entries = sp.coo_array(check_sparse(Y, "Y"))
+    matrix = sp.csr_array(entries)  # new: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])
     if unknown and matrix.data.dtype.kind == "f":
         matrix.data = np.where(np.isnan(matrix.data), UNKNOWN, matrix.data)
-    added_up = matrix.nnz < given.nnz  # so that a 2 may be a label that is present twice
+    added_up = matrix.nnz < entries.nnz  # so that a 2 may be a label that is present twice
     wrong = ~((matrix.data == 0) | (matrix.data == 1) | ((unknown and not added_up) & (matrix.data == UNKNOWN)))
     if wrong.any():
         entry = int(np.argmax(wrong))
@@ -342,10 +342,10 @@ class LabelMatrix(np.ndarray):
         self.names = None  # an operation may have moved the columns; those below that did not say so
 
     def __getitem__(self, key: Any) -> Any:
-        chosen = super().__getitem__(key)
-        if self.names is not None and isinstance(chosen, LabelMatrix) and chosen.ndim == 2:
-            chosen.names = self._names_of(key, chosen.shape[1])
-        return chosen
+        selected = super().__getitem__(key)
+        if self.names is not None and isinstance(selected, LabelMatrix) and selected.ndim == 2:
+            selected.names = self._names_of(key, selected.shape[1])
+        return selected
 
     def _names_of(self, key: Any, width: int) -> tuple[str, ...] | None:
         """Names of the columns that an index leaves, or None if it is not plainly rows, or rows and columns."""
@@ -378,10 +378,10 @@ class LabelMatrix(np.ndarray):
 
     def take(self, indices: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Select rows (``axis=0``); the names stay."""
-        chosen = super().take(indices, axis, *args, **kwargs)
-        if axis == 0 and isinstance(chosen, LabelMatrix) and chosen.ndim == 2:
-            chosen.names = self.names
-        return chosen
+        selected = super().take(indices, axis, *args, **kwargs)
+        if axis == 0 and isinstance(selected, LabelMatrix) and selected.ndim == 2:
+            selected.names = self.names
+        return selected
 
     def __reduce__(self) -> Any:
         return LabelMatrix.of, (np.asarray(self), self.names)
@@ -398,24 +398,24 @@ class Arranged:
     touched: Bools  # shape (examples,); which examples have a label that the model does not know
 
     def check(self, source: str, outcome: str) -> Arranged:
-        """Say once what differs, and refuse data that shares no label with the model.
+        """Warn once of what differs, and refuse data that shares no label with the model.
 
         `source` is what to call the data, `outcome` what becomes of labels that the model does not know: "left out".
         """
         if len(self.lacking) == self.Y.shape[1]:
             raise DataError(f"{source}: none of the model's labels ({listing(self.lacking)}) is a label of the data")
-        said = []
+        messages = []
         if self.lacking:
-            said.append(f"no example has the label(s) {listing(self.lacking)} of the model, which count as absent")
+            messages.append(f"no example has the label(s) {listing(self.lacking)} of the model, which count as absent")
         if self.strange:
-            said.append(f"the model does not know the label(s) {counted(self.strange)}, {outcome}")
-        if said:
-            warnings.warn(f"{source}: {'; '.join(said)}", DataWarning, stacklevel=depth_of_caller())
+            messages.append(f"the model does not know the label(s) {counted(self.strange)}, {outcome}")
+        if messages:
+            warnings.warn(f"{source}: {'; '.join(messages)}", DataWarning, stacklevel=depth_of_caller())
         return self
 
 
-def arrange_labels(Y: Any, names: Sequence[str], wanted: Sequence[str]) -> Arranged:
-    """Bring labels into a model's order: from columns with these `names` to the `wanted` ones.
+def arrange_labels(Y: Any, names: Sequence[str], model_names: Sequence[str]) -> Arranged:
+    """Arrange labels in a model's order: from columns with these `names` to the `model_names`.
 
     Examples
     --------
@@ -424,16 +424,18 @@ def arrange_labels(Y: Any, names: Sequence[str], wanted: Sequence[str]) -> Arran
     ([[0, 0], [0, 1]], ('calm',), {'jazz': 1}, [True, False])
     """
     place = {name: column for column, name in enumerate(names)}
-    lacking = tuple(name for name in wanted if name not in place)
-    columns = [place.get(name, len(names)) for name in wanted]  # one more column, where nothing is present
-    others = [place[name] for name in names if name not in set(wanted)]
+    lacking = tuple(name for name in model_names if name not in place)
+    columns = [place.get(name, len(names)) for name in model_names]  # one more column, where nothing is present
+    strange_columns = [place[name] for name in names if name not in set(model_names)]
     if sp.issparse(Y):
         wide = sp.csc_array(sp.hstack([Y, sp.csc_array((Y.shape[0], 1), dtype=Y.dtype)]))
-        arranged, strangers = sp.csr_array(wide[:, columns]), np.asarray(wide[:, others].toarray())
+        arranged, strangers = sp.csr_array(wide[:, columns]), np.asarray(wide[:, strange_columns].toarray())
     else:
         wide = np.hstack([np.asarray(Y), np.zeros((len(Y), 1), dtype=Y.dtype)])
-        arranged, strangers = wide[:, columns], wide[:, others]
+        arranged, strangers = wide[:, columns], wide[:, strange_columns]
     present = strangers == 1
-    counts = {names[column]: int(count) for column, count in zip(others, present.sum(axis=0), strict=True) if count}
+    counts = {
+        names[column]: int(count) for column, count in zip(strange_columns, present.sum(axis=0), strict=True) if count
+    }
     strange = dict(sorted(counts.items(), key=lambda item: -item[1]))
     return Arranged(arranged, lacking, strange, np.asarray(present.any(axis=1)))

@@ -42,7 +42,7 @@ class Specs(tuple[Any, ...]):
 
 
 def is_auto(spec: Any) -> bool:
-    """Whether a specification of labels leaves it to the file."""
+    """True if a specification leaves the labels to the file."""
     return isinstance(spec, str) and spec == "auto"
 
 
@@ -135,13 +135,13 @@ def names_file(path: Any, index: dict[str, int]) -> tuple[list[int], dict[str, s
         names, parents = [line for line in lines if line and not line.startswith("#")], {}
     positions = []
     for name in names:
-        found = index.get(name, index.get(name.replace("\\", "")))
-        if found is None:
+        position = index.get(name, index.get(name.replace("\\", "")))
+        if position is None:
             raise DataError(
                 f"{source.name}: the label {shorten(name)} is not a column of the data{did_you_mean(name, index)} "
                 f"(the columns are {listing(index)})"
             )
-        positions.append(found)
+        positions.append(position)
     return sorted(positions), parents
 
 
@@ -167,7 +167,7 @@ class _Columns:
         return list(dict.fromkeys(j for item in items for j in self._item(item)))
 
     def _item(self, item: str) -> list[int]:
-        every = range(len(self.names))
+        positions = range(len(self.names))
         if item in self.index:
             return [self.index[item]]
         if _is_regex(item):
@@ -175,24 +175,24 @@ class _Columns:
                 pattern = re.compile(item[1:-1])
             except re.error as problem:
                 raise OptionError(f"{item} is not a regular expression ({problem})", parameter=self.what) from problem
-            return self._some([j for j in every if pattern.search(self.names[j])], item)
-        if found := re.fullmatch(r"(first|last):(\d{1,9})", item, re.ASCII):
-            count = int(found[2])
-            if count > len(every):
-                raise DataError(f"{count} columns asked for, but the file has {len(every)}", parameter=self.what)
-            return list(every[:count] if found[1] == "first" else every[len(every) - count :])
+            return self._at_least_one([j for j in positions if pattern.search(self.names[j])], item)
+        if match := re.fullmatch(r"(first|last):(\d{1,9})", item, re.ASCII):
+            count = int(match[2])
+            if count > len(positions):
+                raise DataError(f"{count} columns asked for, but the file has {len(positions)}", parameter=self.what)
+            return list(positions[:count] if match[1] == "first" else positions[len(positions) - count :])
         if ".." in item:
             first, last = (self.position(end.strip()) for end in item.split("..", 1))
-            return self._some(list(range(first, last + 1)), item)
+            return self._at_least_one(list(range(first, last + 1)), item)
         if any(char in item for char in "*?["):
-            return self._some([j for j in every if fnmatch.fnmatchcase(self.names[j], item)], item)
-        if found := re.fullmatch(r"(\d{1,9}):(\d{1,9})", item, re.ASCII):
-            if int(found[2]) > len(every):
-                raise DataError(f"{item} goes past the last of {len(every)} columns", parameter=self.what)
-            return self._some(list(range(int(found[1]), int(found[2]))), item)
+            return self._at_least_one([j for j in positions if fnmatch.fnmatchcase(self.names[j], item)], item)
+        if match := re.fullmatch(r"(\d{1,9}):(\d{1,9})", item, re.ASCII):
+            if int(match[2]) > len(positions):
+                raise DataError(f"{item} goes past the last of {len(positions)} columns", parameter=self.what)
+            return self._at_least_one(list(range(int(match[1]), int(match[2]))), item)
         return [self.position(item)]
 
-    def _some(self, positions: list[int], item: str) -> list[int]:
+    def _at_least_one(self, positions: list[int], item: str) -> list[int]:
         if not positions:
             raise DataError(f"{item!r} matches no column; the columns are {listing(self.names)}", parameter=self.what)
         return positions
@@ -234,7 +234,7 @@ class _Labels:
         self.names: list[str] = []
         self.parents: dict[str, str] = {}
         self._open: list[str | None] = []
-        self._known: set[str] = set()
+        self._seen_names: set[str] = set()
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self._open) >= DEEPEST_NESTING:
@@ -250,10 +250,10 @@ class _Labels:
         name = attributes.get("name")
         if not name:
             raise _Refused("a <label> has no name")
-        if name in self._known:
+        if name in self._seen_names:
             raise _Refused(f"label {shorten(name)} is listed twice")
         self.names.append(name)
-        self._known.add(name)
+        self._seen_names.add(name)
         if self._open[-1] is not None:
             self.parents[name] = self._open[-1]
         self._open.append(name)

@@ -56,8 +56,8 @@ def prepare(table: Table, keep: Collection[str] = (), forbidden: Collection[str]
     True
     """
     positions = find_identifiers(table, keep)
-    told = [table.features[j] for j in positions if table.features[j].name not in forbidden]
-    for message, names in identifier_messages(told):
+    identifiers = [table.features[j] for j in positions if table.features[j].name not in forbidden]
+    for message, names in identifier_messages(identifiers):
         column = "column" if len(names) == 1 else "columns"
         warnings.warn(f"{column} {message}", DataWarning, stacklevel=depth_of_caller())
     return without_past(expand(without_extremes(with_spans(without_values(table, positions)))), keep)
@@ -107,10 +107,10 @@ def without_extremes(table: Table) -> Table:
     for j, feature in enumerate(table.features):
         if columns[feature.column] > 1 and isinstance(feature.derived, Quantity):
             numbers = table.column(j)
-            known = np.sort(numbers[~np.isnan(numbers)])
-            if len(known):
-                n_cut = int(_EXTREME_SHARE * len(known))
-                changed[j] = np.clip(numbers, known[n_cut], known[-1 - n_cut])
+            present = np.sort(numbers[~np.isnan(numbers)])
+            if len(present):
+                n_cut = int(_EXTREME_SHARE * len(present))
+                changed[j] = np.clip(numbers, present[n_cut], present[-1 - n_cut])
     return table.rearranged(range(len(table.features)), table.features, changed) if changed else table
 
 
@@ -131,8 +131,8 @@ def with_spans(table: Table) -> Table:
     columns: list[Any] = []
     for start, end in permutations(dates, 2):
         days = table.column(end) - table.column(start)
-        known = days[~np.isnan(days)]
-        if len(known) and (known >= 0).all() and (known > 0).any():
+        present = days[~np.isnan(days)]
+        if len(present) and (present >= 0).all() and (present > 0).any():
             kind = YearsBetween if is_birth_name(features[start].name) else DaysBetween
             spans.append(kind(features[start].name, features[end].name, features[start].form, features[end].form))
             columns.append(spans[-1].values(table.column(start), table.column(end)))
@@ -173,23 +173,23 @@ def as_fitted(table: Table, features: tuple[Feature, ...]) -> Table:
     >>> as_fitted(data, (Word("plot", "love").feature(), Feature("year"))).values.tolist()
     [[0.0, 7.0], [1.0, 8.0]]
     """
-    known = {feature.name: feature for feature in table.features}
+    data_features = {feature.name: feature for feature in table.features}
     if not is_prepared(features):
         return table
-    wanted: list[Feature] = []
+    required: list[Feature] = []
     for feature in features:
         if _is_computed(feature):
-            if not set(feature.sources) <= known.keys():
+            if not set(feature.sources) <= data_features.keys():
                 return table
-            wanted.append(feature)
-        elif feature.name in known:
-            wanted.append(feature if is_left_out(feature) else known[feature.name])
-    columns = {feature.column for feature in wanted}
-    wanted += [feature for feature in table.features if feature.column not in columns]
-    left_out = [
-        j for j, feature in enumerate(table.features) if feature.name in {f.name for f in wanted if is_left_out(f)}
+            required.append(feature)
+        elif feature.name in data_features:
+            required.append(feature if is_left_out(feature) else data_features[feature.name])
+    columns = {feature.column for feature in required}
+    required += [feature for feature in table.features if feature.column not in columns]
+    omitted = [
+        j for j, feature in enumerate(table.features) if feature.name in {f.name for f in required if is_left_out(f)}
     ]
-    return _computed(without_values(table, left_out), tuple(wanted))
+    return _computed(without_values(table, omitted), tuple(required))
 
 
 def _computed(table: Table, features: tuple[Feature, ...]) -> Table:

@@ -153,8 +153,8 @@ def read(
     )
     delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates, sheet)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
-    made = _read_whole(opened)
-    return made if label_file is None else _with_label_file(made, opened, label_file)
+    dataset = _read_whole(opened)
+    return dataset if label_file is None else _with_label_file(dataset, opened, label_file)
 
 
 def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
@@ -184,7 +184,7 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
     opened = _Opened.with_options(path, options)
     if opened.roles.features is None:
         _refuse_lists(opened)
-    reader, layout = opened.reader, _settled_layout(opened)
+    reader, layout = opened.reader, _final_layout(opened)
     assembler = Assembler(layout, opened.name, opened.source.budget)
     names = [encoder.name for encoder in layout.encoders.values()]
     timed = [column.name for column in reader.columns if column.remark == TIMES]
@@ -231,7 +231,7 @@ def sheet_names(path: Any) -> tuple[str, ...]:
 
 
 def file_columns(path: Any, **options: Any) -> list[FileColumn]:
-    """Return what a file says about its columns, before anybody says which part they play."""
+    """Return the columns as the file describes them, before roles are assigned."""
     return list(_Opened.with_options(path, options).reader.columns)
 
 
@@ -270,18 +270,18 @@ class _Opened:
 
 
 def _number_duplicates(reader: Reader) -> None:
-    """Give columns of equal names different ones, with a warning: the second ``rating`` becomes ``rating (2)``."""
+    """Rename columns of equal names, with a warning: the second ``rating`` becomes ``rating (2)``."""
     names = [column.name for column in reader.columns]
     if len(set(names)) == len(names):
         return
-    taken, seen, columns, twice = set(names), Counter[str](), [], list[str]()
+    names_in_use, seen, columns, twice = set(names), Counter[str](), [], list[str]()
     for column in reader.columns:
         seen[column.name] += 1
         if seen[column.name] > 1:
             number = seen[column.name]
-            while (name := f"{column.name} ({number})") in taken:
+            while (name := f"{column.name} ({number})") in names_in_use:
                 number += 1
-            taken.add(name)
+            names_in_use.add(name)
             twice.append(name)
             column = replace(column, name=name)
         columns.append(column)
@@ -295,32 +295,35 @@ def _number_duplicates(reader: Reader) -> None:
 
 def open_reader(source: Source, format: str | None = None, options: DelimitedOptions | None = None) -> Reader:
     """Find the format of a source and open it."""
-    found = find_format(source, format)
-    if options is not None and options.sheet is not None and found != "xlsx":
+    format_of_file = find_format(source, format)
+    if options is not None and options.sheet is not None and format_of_file != "xlsx":
         raise OptionError(f"{argument('sheet')} is for workbooks (.xlsx), and {source.name} is none")
-    own = [] if options is None else [text for text in options.missing if text not in MISSING]
-    if own and found not in ("csv", "tsv", "xlsx"):
+    own_missing = [] if options is None else [text for text in options.missing if text not in MISSING]
+    if own_missing and format_of_file not in ("csv", "tsv", "xlsx"):
         # No error: a model remembers the option from its training data, and this file may say itself what is missing.
-        told = f"{source.name}: {found} says itself which values are missing, so {', '.join(own)} is read as a value"
-        warnings.warn(told, DataWarning, stacklevel=depth_of_caller())
-    if found == "arff":
+        message = (
+            f"{source.name}: {format_of_file} says itself which values are missing, "
+            f"so {', '.join(own_missing)} is read as a value"
+        )
+        warnings.warn(message, DataWarning, stacklevel=depth_of_caller())
+    if format_of_file == "arff":
         return ArffReader(source)
-    if found == "parquet":
+    if format_of_file == "parquet":
         return ParquetReader(source)
-    if found == "jsonl":
+    if format_of_file == "jsonl":
         return JsonLinesReader(source, options)
-    if found == "libsvm":
+    if format_of_file == "libsvm":
         return LibsvmReader(source)
-    if found == "xlsx":
+    if format_of_file == "xlsx":
         return XlsxReader(source, options)
-    return DelimitedReader(source, options, ".tsv" if found == "tsv" else ending(source))
+    return DelimitedReader(source, options, ".tsv" if format_of_file == "tsv" else ending(source))
 
 
 def _read_whole(opened: _Opened) -> Dataset:
     try:
         return _pass(opened)
     except KindConflict:
-        _settle_kinds(opened.reader)
+        _find_kinds(opened.reader)
         return _pass(opened)
 
 
@@ -330,15 +333,16 @@ def _pass(opened: _Opened) -> Dataset:
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
     _warn(layout)
-    made = assembler.dataset()
+    dataset = assembler.dataset()
     if layout.tags is not None and layout.tags_column is not None and layout.tags.strange is None:
-        warn_about_tags(made.label_names, layout.tags.separator, reader.name, reader.columns[layout.tags_column].name)
+        column = reader.columns[layout.tags_column]
+        warn_about_tags(dataset.label_names, layout.tags.separator, reader.name, column.name)
     declared = [encoder.name for encoder in layout.encoders.values() if encoder.frozen or encoder.declared]
-    return _with_dates(made, opened.roles, declared)
+    return _with_dates(dataset, opened.roles, declared)
 
 
 def _warn(layout: FileLayout) -> None:
-    """Say once what a model, or a list of labels, does not know."""
+    """Warn once of what a model, or a list of labels, does not contain."""
     layout.unseen.warn(layout.reader.name)
     if layout.tags is not None and layout.tags.strange is not None:
         warn_about_strange_tags(layout.tags.strange, layout.reader.name)
@@ -355,7 +359,7 @@ def _with_dates(
     return data if X is data.X else replace(data, X=X)
 
 
-def _settled_layout(opened: _Opened) -> FileLayout:
+def _final_layout(opened: _Opened) -> FileLayout:
     """A layout whose kinds and categories hold for the whole file."""
     reader, layout = opened.reader, opened.layout()
     encoders = layout.encoders
@@ -365,7 +369,7 @@ def _settled_layout(opened: _Opened) -> FileLayout:
     if not open_kinds and (layout.tags is None or layout.tags.is_known):
         return layout
     if any(encoder.tentative for encoder in encoders.values()):
-        _settle_kinds(reader)
+        _find_kinds(reader)
         layout = opened.layout()
     for block in reader.blocks(layout.numeric()):
         for j, encoder in layout.encoders.items():
@@ -382,10 +386,10 @@ def _settled_layout(opened: _Opened) -> FileLayout:
     return layout
 
 
-def _settle_kinds(reader: Reader) -> None:
+def _find_kinds(reader: Reader) -> None:
     """Find in one pass over the file which columns are numeric throughout."""
-    kinds: dict[ColumnKind, ColumnKind] = {"auto": "numeric", "auto-date": "date"}
-    open_columns = {j for j, column in enumerate(reader.columns) if column.kind in kinds}
+    parsed_kinds: dict[ColumnKind, ColumnKind] = {"auto": "numeric", "auto-date": "date"}
+    open_columns = {j for j, column in enumerate(reader.columns) if column.kind in parsed_kinds}
     textual: set[int] = set()
     for block in reader.blocks([True] * len(reader.columns)):
         for j in open_columns - textual:
@@ -401,7 +405,7 @@ def _settle_kinds(reader: Reader) -> None:
                 _refuse_other_style(reader, j, cells, block.lines)
                 textual.add(j)
     reader.columns = [
-        column if j not in open_columns else replace(column, kind="nominal" if j in textual else kinds[column.kind])
+        replace(column, kind="nominal" if j in textual else parsed_kinds[column.kind]) if j in open_columns else column
         for j, column in enumerate(reader.columns)
     ]
 
@@ -421,12 +425,12 @@ def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset
         label_file, Roles(), replace(opened.delimited, sheet=None), None, opened.encoding, opened.max_bytes, data.name
     )
     second.roles = Roles(labels=list(range(len(second.reader.columns))))
-    found = _read_whole(second)
-    if len(found) != len(data):
+    label_data = _read_whole(second)
+    if len(label_data) != len(data):
         raise DataError(
-            f"{second.reader.name}: {len(found)} rows of labels for the {len(data)} examples of {data.name}"
+            f"{second.reader.name}: {len(label_data)} rows of labels for the {len(data)} examples of {data.name}"
         )
-    return replace(data, Y=found.Y, label_names=found.label_names)
+    return replace(data, Y=label_data.Y, label_names=label_data.label_names)
 
 
 def _plain_name(source: Source) -> str:

@@ -147,7 +147,7 @@ def as_categories(table: Table) -> Table:
 
 
 def _separator_of(cells: Sequence[str]) -> str:
-    """Return what separates the members of cells that are lists for sure: the character that most cells have."""
+    """Return the separator of cells that are lists for sure: the character that most cells have."""
     if any(LISTED in cell for cell in cells):
         return LISTED
     separator = find_list_separator(cells, np.ones(len(cells), dtype=np.int64))
@@ -177,7 +177,7 @@ def recognized(feature: Feature, counts: Ints) -> Feature:
 
 
 def find_list_separator(cells: Sequence[str], counts: Ints) -> str | None:
-    """Return what separates the members of lists, None if the cells are no lists.
+    """Return the separator of the members of lists, None if the cells are no lists.
 
     Examples
     --------

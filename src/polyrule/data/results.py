@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MissingExtraError(PolyruleError, ImportError):
-    """Something was asked for that needs a package which is not installed."""
+    """Error for a request that needs a package which is not installed."""
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
@@ -53,15 +53,15 @@ def frame_of_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | No
 def csv_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
     """Write dictionaries as comma-separated values; `columns` are those of a table without rows."""
     stream = io.StringIO(newline="")
-    found = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(stream, found or columns, lineterminator="\n")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(stream, names or columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Lay out cells in aligned columns: the first `left` columns to the left, the others to the right.
+    """Format cells in aligned columns: the first `left` columns to the left, the others to the right.
 
     Examples
     --------
@@ -106,18 +106,18 @@ def html_table(
 def html_dataset(data: Dataset) -> str:
     """Show the first examples of a data set: some features, and the labels that are present."""
     rows, columns = data.X.shape
-    shown = data.X.features[:MOST_COLUMNS]
-    some = np.asarray(data.X[: min(rows, MOST_ROWS)])
+    features = data.X.features[:MOST_COLUMNS]
+    first_rows = np.asarray(data.X[: min(rows, MOST_ROWS)])
     labels = dense_labels(data.Y[: min(rows, MOST_ROWS)])
     lines = []
-    for number, values in enumerate(some):
+    for number, values in enumerate(first_rows):
         name = str(number) if data.row_ids is None else data.row_ids[number]
-        cells = [_cell(feature, value) for feature, value in zip(shown, values, strict=False)]
+        cells = [_cell(feature, value) for feature, value in zip(features, values, strict=False)]
         there = [data.label_names[at] for at in np.flatnonzero(labels[number] == 1)]
         if unknown := int((labels[number] == UNKNOWN).sum()):
             there.append(f"{unknown} unknown")
-        lines.append([name, *cells, *(["…"] if columns > len(shown) else []), ", ".join(there) or "none"])
-    head = ["", *(feature.name for feature in shown), *(["…"] if columns > len(shown) else []), "labels"]
+        lines.append([name, *cells, *(["…"] if columns > len(features) else []), ", ".join(there) or "none"])
+    head = ["", *(feature.name for feature in features), *(["…"] if columns > len(features) else []), "labels"]
     counts = f"{rows} examples, {columns} features, {len(data.label_names)} labels"
     return html_table(head, lines, above=[f"{data.name}: {counts}"])
 

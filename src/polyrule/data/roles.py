@@ -40,7 +40,7 @@ _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
 
 
 class LabelsUnknownError(DataError):
-    """Nothing says which columns of a file are labels."""
+    """Error for a file without any hint which columns are labels."""
 
     def __init__(self, file: str, columns: Sequence[str]) -> None:
         super().__init__(
@@ -53,7 +53,7 @@ class LabelsUnknownError(DataError):
 
 @dataclass(frozen=True)
 class Roles:
-    """What the caller says about the columns; see `polyrule.data.read`."""
+    """Options of the caller about the columns; see `polyrule.data.read`."""
 
     labels: Any = "auto"
     drop: Any = ()
@@ -94,16 +94,16 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> FileLayout:
     except DataError as problem:
         raise DataError(f"{reader.name}: {problem}") from problem
     _check_overlap(roles, names)
-    taken = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
-    collector = _collector(reader, roles, taken["tags"])
+    special = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
+    collector = _collector(reader, roles, special["tags"])
     labels, parents = ([], {}) if collector is not None else _labels(reader, roles, names, source)
-    reserved = {j for j in taken.values() if j is not None}
+    reserved = {j for j in special.values() if j is not None}
     if clash := reserved & set(labels):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
     dropped = some_columns(roles.drop, names, "drop")
     labels = [j for j in labels if j not in dropped]
-    taken_up = dropped | reserved | set(labels)
-    free = [j for j in range(len(names)) if j not in taken_up]
+    used = dropped | reserved | set(labels)
+    free = [j for j in range(len(names)) if j not in used]
     unseen = UnseenCategories()
     encoders = _encoders(reader, roles, names, free, unseen)
     info: dict[str, Any] = {"source": reader.name}
@@ -117,9 +117,9 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> FileLayout:
         labels=labels,
         encoders=encoders,
         label_names=tuple(names[j] for j in labels),
-        identifier=taken["identifier"],
-        weights=taken["weights"],
-        tags_column=taken["tags"],
+        identifier=special["identifier"],
+        weights=special["weights"],
+        tags_column=special["tags"],
         tags=collector,
         info=info,
         unseen=unseen,
@@ -170,12 +170,12 @@ def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
 def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagCollector | None:
     """Labels by name instead of by column: from a column of tags, or from a format that lists them."""
     if tags_column is not None:
-        known = None if roles.labels is None or is_auto(roles.labels) else _vocabulary(roles.labels)
+        vocabulary = None if roles.labels is None or is_auto(roles.labels) else _vocabulary(roles.labels)
         separator = roles.tag_separator
         if separator is None:
             first = next(iter(reader.blocks([False] * len(reader.columns))), None)
-            separator = find_separator([] if first is None else first.column(tags_column, ""), known)
-        return TagCollector(separator, known, None if known is None else Counter())
+            separator = find_separator([] if first is None else first.column(tags_column, ""), vocabulary)
+        return TagCollector(separator, vocabulary, None if vocabulary is None else Counter())
     if not reader.hints.lists_labels or roles.labels is None:
         return None
     if is_auto(roles.labels):
@@ -184,14 +184,14 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
 
 
 def _vocabulary(labels: Any) -> list[str]:
-    """Names of labels that do not stand in columns of their own."""
+    """Names of labels that have no separate columns."""
     if isinstance(labels, Specs):
         labels = [name for spec in labels for name in (spec.split(",") if isinstance(spec, str) else spec)]
     names = labels.split(",") if isinstance(labels, str) else labels
     if isinstance(names, (list, tuple, np.ndarray)) and all(isinstance(name, str) for name in names):
-        found = [name.strip() for name in names]
-        check_distinct(found, "label")
-        return found
+        stripped = [name.strip() for name in names]
+        check_distinct(stripped, "label")
+        return stripped
     labels_are = f"{argument('labels')} gives the names there may be; or leave it out"
     raise OptionError(f"where rows list their labels, {labels_are}")
 
@@ -219,12 +219,12 @@ def _label_list_beside(source: Source) -> Any:
     stem = unpacked_name(source.path.name)
     stem = stem.rpartition(".")[0] or stem
     stems = [stem] + [stem.removesuffix(part) for part in _PARTS if stem.endswith(part)]
-    found = [path for path in (source.path.with_name(f"{s}.xml") for s in stems) if path.is_file()]
-    return found[0] if found else None
+    lists = [path for path in (source.path.with_name(f"{s}.xml") for s in stems) if path.is_file()]
+    return lists[0] if lists else None
 
 
 def _meka(reader: Reader, names: list[str]) -> list[int]:
-    count, every = reader.hints.meka or 0, list(range(len(names)))
+    count, positions = reader.hints.meka or 0, list(range(len(names)))
     if reader.hints.filtered_after_meka:
         raise DataError(
             f"{reader.name}: the relation name says -C {count}, but a Weka filter was applied afterwards, so the "
@@ -232,7 +232,7 @@ def _meka(reader: Reader, names: list[str]) -> list[int]:
         )
     if count == 0 or abs(count) > len(names):
         raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
-    return every[:count] if count > 0 else every[count:]
+    return positions[:count] if count > 0 else positions[count:]
 
 
 def _encoders(
@@ -247,15 +247,15 @@ def _encoders(
     words = some_columns(roles.words, names, "words")
     lists = some_columns(roles.lists, names, "lists")
     ordinal = _ordinal(roles.ordinal, names)
-    kinds: dict[int, str] = {}
+    kind_of_column: dict[int, str] = {}
     columns = {"nominal": nominal, "numeric": numeric, "date": date, "ordinal": set(ordinal), "words": words}
     for kind, positions in {**columns, "lists": lists}.items():
         for j in sorted(positions):
-            if kinds.setdefault(j, kind) != kind:
-                raise OptionError(f"column {names[j]!r} cannot be {kinds[j]} and {kind} at once")
+            if kind_of_column.setdefault(j, kind) != kind:
+                raise OptionError(f"column {names[j]!r} cannot be {kind_of_column[j]} and {kind} at once")
     if roles.list_separator == "":
         raise OptionError(parameter="list_separator", value="", allowed="at least one character")
-    alike = _encoders_like(reader, roles.like or (), {names[j]: j for j in free if j not in kinds})
+    alike = _encoders_like(reader, roles.like or (), {names[j]: j for j in free if j not in kind_of_column})
     return {
         j: alike[j]
         if j in alike
@@ -290,21 +290,21 @@ def _encoders_like(reader: Reader, features: Sequence[Feature], free: Mapping[st
     return encoders
 
 
-def _ordinal(given: Any, names: list[str]) -> dict[int, tuple[str, ...]]:
+def _ordinal(declared: Any, names: list[str]) -> dict[int, tuple[str, ...]]:
     """Positions of columns whose values ascend in a given order."""
-    if given is not None and not isinstance(given, Mapping):
+    if declared is not None and not isinstance(declared, Mapping):
         allowed = "a dict of column to values, lowest first, as in {'plan': ['basic', 'plus']}"
-        raise OptionError(parameter="ordinal", value=given, allowed=allowed)
-    found = {}
-    for name, values in (given or {}).items():
+        raise OptionError(parameter="ordinal", value=declared, allowed=allowed)
+    values_of_column = {}
+    for name, values in (declared or {}).items():
         if name not in names:
             raise OptionError(f"there is no column {name!r}{did_you_mean(str(name), names)}", parameter="ordinal")
         ascending = () if isinstance(values, str) or not isinstance(values, Iterable) else tuple(map(str, values))
         if len(set(ascending)) < max(2, len(ascending)):
             problem = f"column {name!r} needs at least two different values, lowest first"
             raise OptionError(problem, parameter="ordinal")
-        found[names.index(name)] = ascending
-    return found
+        values_of_column[names.index(name)] = ascending
+    return values_of_column
 
 
 def _encoder(reader: Reader, column: FileColumn, nominal: bool, numeric: bool, date: bool) -> ColumnEncoder:
@@ -328,12 +328,12 @@ def _encoder(reader: Reader, column: FileColumn, nominal: bool, numeric: bool, d
 
 
 def _date_form(reader: Reader, column: FileColumn) -> str | None:
-    """Return how dates are written: where a column does not show it, as in the other columns of the file."""
+    """Return the form of dates: if a column does not show it, as in the other columns of the file."""
     return reader.hints.dates if column.date_form == EITHER else column.date_form
 
 
 def unread(reader: Reader, column: FileColumn) -> DataError:
-    """Return the error for a column of which the user must say how to read it."""
+    """Return the error for a column that needs an option of the user."""
     return DataError(
         f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it "
         f"({argument('drop')}) or declare it nominal ({argument('nominal')})"
@@ -344,15 +344,15 @@ def _model_encoders(
     reader: Reader, features: Sequence[Feature], free: list[int], unseen: UnseenCategories
 ) -> dict[int, ColumnEncoder]:
     position = {reader.columns[j].name: j for j in free}
-    known = source_features(features)
-    missing = [name for name in known if name not in position]
+    sources = source_features(features)
+    missing = [name for name in sources if name not in position]
     if missing:
         raise DataError(
             f"{reader.name}: the model needs column(s) {listing(missing)}, which the file does not have"
             f"{did_you_mean(missing[0], position)} (it has {listing(position)})"
         )
     encoders = {}
-    for name, feature in known.items():
+    for name, feature in sources.items():
         j = position[name]
         categories = feature.categories if feature.has_categories else None
         if feature.kind == "date":

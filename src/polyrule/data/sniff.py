@@ -53,13 +53,13 @@ def unpacked_name(name: str) -> str:
     return name
 
 
-def find_format(source: Source, given: str | None = None) -> Format:
+def find_format(source: Source, declared: str | None = None) -> Format:
     """Find the format of a source, or check the one that was given."""
-    known = get_args(Format)
-    if given is not None:
-        if given not in known:
-            raise OptionError(parameter="format", value=given, allowed=f"one of {', '.join(known)}")
-        return given  # type: ignore[return-value]
+    formats = get_args(Format)
+    if declared is not None:
+        if declared not in formats:
+            raise OptionError(parameter="format", value=declared, allowed=f"one of {', '.join(formats)}")
+        return declared  # type: ignore[return-value]
     head = source.head()
     if head.startswith(b"\xd0\xcf\x11\xe0"):
         raise DataError(
@@ -101,10 +101,10 @@ def _guess(source: Source) -> Format:
     return "tsv" if b"\t" in lines[0] and lines[0].count(b"\t") > lines[0].count(b",") else "csv"
 
 
-def _whole_words(line: bytes, most: int = 4096) -> bytes:
+def _whole_words(line: bytes, max_length: int = 4096) -> bytes:
     """The beginning of a line, cut between two words."""
     line = line.rstrip(b"\r")
-    return line if len(line) <= most else line[:most].rpartition(b" ")[0]
+    return line if len(line) <= max_length else line[:max_length].rpartition(b" ")[0]
 
 
 def _as_utf8(head: bytes) -> bytes:

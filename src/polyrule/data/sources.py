@@ -50,7 +50,7 @@ class Source:
         else:
             self.path = Path(os.fspath(origin))
             self.name = str(self.path)
-            self.budget = Budget(self.name, _readable_size(self.path), max_bytes)
+            self.budget = Budget(self.name, _file_size(self.path), max_bytes)
 
     def _keep(self, stream: IO[bytes]) -> Budget:
         """Copy a stream that can be read only once to a temporary file, on disk if it is large."""
@@ -125,10 +125,10 @@ class Bytes:
     def read(self, size: int = BLOCK_BYTES) -> bytes:
         """Read up to `size` bytes; fewer only at the end."""
         self._budget.tick()
-        parts, wanted = [], size
-        while wanted > 0:
+        parts, remaining = [], size
+        while remaining > 0:
             try:
-                part = self._stream.read(wanted)
+                part = self._stream.read(remaining)
             except MemoryError:
                 raise
             except Exception as problem:
@@ -141,7 +141,7 @@ class Bytes:
             if not part:
                 break
             parts.append(part)
-            wanted -= len(part)
+            remaining -= len(part)
             self._total += len(part)
             if self._total > self._limit:
                 what = f"the {self._compression} data expands to" if self._compression else "the file holds"
@@ -157,17 +157,17 @@ class Bytes:
         self._opened.close()
 
 
-def _readable_size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError as problem:
         raise DataError(f"{path}: no such file") from problem
     except (OSError, ValueError) as problem:  # no permission on the way there, a name with a zero byte
         reason = getattr(problem, "strerror", None) or problem
         raise DataError(f"{path}: cannot be opened ({reason})") from problem
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise DataError(f"{path}: is a directory, expected a file")
-    return found.st_size
+    return status.st_size
 
 
 def _decompress(raw: IO[bytes], compression: str, name: str) -> Any:
@@ -220,7 +220,7 @@ def line_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Line
     block_bytes = min(block_bytes or BLOCK_BYTES, BLOCK_BYTES)
     with source.open() as stream:
         decoder = _Utf8(source.name, source.encoding)
-        held: list[bytes] = []  # a line that goes on in the next block
+        parts: list[bytes] = []  # a line that goes on in the next block
         holding = 0
         waiting, number, done = b"", 1, False
         while not done:
@@ -230,12 +230,12 @@ def line_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Line
             text, waiting = _unix_ends(text, done) if b"\r" in text else (text, b"")
             end = len(text) if done else text.rfind(b"\n") + 1
             if end or done:
-                whole = b"".join([*held, text[:end]])
-                held, text, holding = [], text[end:], 0
+                whole = b"".join([*parts, text[:end]])
+                parts, text, holding = [], text[end:], 0
                 if whole:
                     yield LineBlock(number, whole)
                     number += whole.count(b"\n")
-            held.append(text)
+            parts.append(text)
             holding += len(text)
             if holding > LONGEST_LINE:
                 raise DataError(
@@ -256,7 +256,7 @@ class _Utf8:
     """Bytes of some encoding in, UTF-8 out."""
 
     def __init__(self, name: str, encoding: str | None) -> None:
-        self._name, self._given = name, encoding
+        self._name, self._encoding = name, encoding
         self._started = False
         self._decoder: codecs.IncrementalDecoder | None = None
         self._beyond_ascii = False
@@ -274,14 +274,14 @@ class _Utf8:
             if self._decoder is None:
                 chunk = self._choose(chunk)
         assert self._decoder is not None
-        if self._given is None and chunk.isascii() and not self._decoder.getstate()[0]:
+        if self._encoding is None and chunk.isascii() and not self._decoder.getstate()[0]:
             return chunk  # plain ASCII needs no decoding
         return self._decode(chunk, final)
 
     def _choose(self, chunk: bytes) -> bytes:
         if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             self._decoder = codecs.getincrementaldecoder("utf-16")("strict")
-            self._given = "utf-16"
+            self._encoding = "utf-16"
             return chunk
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
         return chunk.removeprefix(codecs.BOM_UTF8)
@@ -294,12 +294,14 @@ class _Utf8:
             self._beyond_ascii |= not text.isascii()  # what waits for its next byte has shown nothing yet
             return text.encode()
         except UnicodeError as problem:
-            if self._given is not None or self._beyond_ascii:
-                what = f"not valid {self._given}" if self._given else "neither UTF-8 nor one other encoding throughout"
+            if self._encoding is not None or self._beyond_ascii:
+                what = "neither UTF-8 nor one other encoding throughout"
+                if self._encoding:
+                    what = f"not valid {self._encoding}"
                 raise DataError(
                     f"{self._name}: the text is {what}; pass {argument('encoding')} to say what it is"
                 ) from problem
-            self._given = "windows-1252"
+            self._encoding = "windows-1252"
             self._decoder = codecs.getincrementaldecoder("cp1252")("strict")
             pending = state[0] if isinstance(state[0], bytes) else b""
             return self._decode(pending + chunk, final)

@@ -15,7 +15,7 @@ _COMPRESSED = ("csr", "csc", "bsr")
 
 
 def check_sparse(matrix: Any, what: str = "X") -> Any:
-    """Return a sparse matrix whose indices all lie inside it, or say which do not; the matrix itself is not changed.
+    """Return a sparse matrix after checking that all indices lie inside it; the matrix itself is not changed.
 
     SciPy lets anyone assign to ``indices`` and ``indptr``, and its compiled code and ours believe what they find there.
     Formats without plain index arrays (lil, dok, dia) come back as coo. `what` is what an error calls it.

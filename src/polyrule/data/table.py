@@ -73,29 +73,29 @@ class Feature:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(FeatureKind):
-            kinds = ", ".join(map(repr, get_args(FeatureKind)))
-            raise DataError(f"feature {self.name!r}: kind must be one of {kinds}, not {self.kind!r}")
+            allowed = ", ".join(map(repr, get_args(FeatureKind)))
+            raise DataError(f"feature {self.name!r}: kind must be one of {allowed}, not {self.kind!r}")
         if self.categories and not self.has_categories:
             raise DataError(f"feature {self.name!r}: a {self.kind} feature has no categories")
-        given: Any = self.categories
-        if isinstance(given, str):
+        categories: Any = self.categories
+        if isinstance(categories, str):
             raise DataError(f"feature {self.name!r}: categories must be a tuple of names, not one text")
-        if not isinstance(given, tuple):
-            object.__setattr__(self, "categories", () if given is None else tuple(given))
+        if not isinstance(categories, tuple):
+            object.__setattr__(self, "categories", () if categories is None else tuple(categories))
 
     @property
     def is_nominal(self) -> bool:
-        """Whether conditions on this feature are equalities."""
+        """True if conditions on this feature are equalities."""
         return self.kind == "nominal"
 
     @property
     def has_categories(self) -> bool:
-        """Whether values are positions among `categories`."""
+        """True if values are positions among `categories`."""
         return self.kind in CODED
 
     @property
     def is_stepped(self) -> bool:
-        """Whether values are whole numbers that stand for something else, so that rules never show the numbers."""
+        """True if values are whole numbers that stand for something else, so that rules never show the numbers."""
         return self.kind in ("ordinal", "date")
 
     @property
@@ -119,9 +119,9 @@ class Feature:
         return (self.name,) if self.derived is None else self.derived.sources
 
 
-def as_features(given: Iterable[Any]) -> tuple[Feature, ...]:
-    """Return what must be features, as a tuple."""
-    features = tuple(given)
+def as_features(items: Iterable[Any]) -> tuple[Feature, ...]:
+    """Return features as a tuple, after checking their type."""
+    features = tuple(items)
     for one in features:
         if not isinstance(one, Feature):
             raise DataError(f"features must be of the class Feature, as Feature('size') is, not {one!r:.60}")
@@ -195,15 +195,16 @@ class Table:
             return
         if self.is_sparse:
             columns = np.repeat(np.arange(len(counts)), np.diff(matrix.indptr))
-            codes, most = matrix.data[coded[columns]], counts[columns[coded[columns]]]
+            codes, n_categories = matrix.data[coded[columns]], counts[columns[coded[columns]]]
         else:
-            codes, most = (matrix, counts) if coded.all() else (matrix[:, coded], counts[coded])
+            codes, n_categories = (matrix, counts) if coded.all() else (matrix[:, coded], counts[coded])
         with np.errstate(invalid="ignore"):
             whole = codes.astype(np.uint32, copy=False)
         same = whole == codes
-        if same.all() and (whole < most if self.is_sparse else whole.max(axis=0, initial=0) < most).all():
+        largest = whole if self.is_sparse else whole.max(axis=0, initial=0)
+        if same.all() and (largest < n_categories).all():
             return
-        if not np.all((same & (whole < most)) | np.isnan(codes)):
+        if not np.all((same & (whole < n_categories)) | np.isnan(codes)):
             raise DataError(
                 "the table holds nominal values that are no category: they are positions among the categories of their "
                 "feature, counted from 0, or NaN"
@@ -234,12 +235,12 @@ class Table:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only the entries that differ from 0 are stored."""
+        """True if only the entries that differ from 0 are stored."""
         return bool(sp.issparse(self.values))
 
     @cached_property
     def coded(self) -> Bools:
-        """Whether the values of a column are positions among categories, by column."""
+        """Mask of the columns whose values are positions among categories."""
         return np.array([feature.kind in CODED for feature in self.features], dtype=np.bool_)
 
     @cached_property
@@ -263,7 +264,7 @@ class Table:
         return np.asarray(values[:, index], dtype=np.float64)
 
     def apply(self, index: int, function: Callable[[Floats], Array]) -> Array:
-        """Return what a function says of every value of a column, whatever the others are.
+        """Return a function of every value of a column, independent of the other values.
 
         Packed data asks it of bins, which are few.
 
@@ -275,11 +276,11 @@ class Table:
         return function(self.column(index))
 
     def apply_to_places(self, index: int, function: Callable[[Floats], Array]) -> Array:
-        """Return what a function says of the place of every value among those of its column; see `places`."""
+        """Return a function of the place of every value in its column; see `places`."""
         return function(places(self.column(index)))
 
     def added(self, function: Callable[[Floats, Any], Words], keys: Words) -> Words:
-        """Return per example the sum, modulo 2**64, of what a function says of its values and the keys of the columns.
+        """Return per example the sum, modulo 2**64, of a function of its values and the keys of the columns.
 
         Examples
         --------
@@ -287,15 +288,15 @@ class Table:
         >>> Table.from_array([[1.0, 2.0], [3.0, 4.0]]).added(say, np.array([10, 1], dtype=np.uint64))
         array([12, 34], dtype=uint64)
         """
-        found = np.zeros(len(self), dtype=np.uint64)
+        sums = np.zeros(len(self), dtype=np.uint64)
         for number, key in enumerate(keys):
-            found += function(self.column(number), key)
-        return found
+            sums += function(self.column(number), key)
+        return sums
 
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest of the values that a column does not tell apart, ascending, and how often they occur.
 
-        Here every value is one of its own; of packed data only bins are known.
+        Here every value is distinct; packed data only contains bins.
         """
         values = self.column(index)
         distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
@@ -313,11 +314,11 @@ class Table:
         """
         column = self.column(index)
         below = np.searchsorted(thresholds, column)
-        highest = np.full(len(thresholds) + 1, -np.inf)
-        np.fmax.at(highest, below, column)
-        lowest = np.full(len(thresholds) + 1, np.inf)
-        np.fmin.at(lowest, below, column)
-        up_to, above = np.maximum.accumulate(highest), np.minimum.accumulate(lowest[::-1])[::-1]
+        largest = np.full(len(thresholds) + 1, -np.inf)
+        np.fmax.at(largest, below, column)
+        smallest = np.full(len(thresholds) + 1, np.inf)
+        np.fmin.at(smallest, below, column)
+        up_to, above = np.maximum.accumulate(largest), np.minimum.accumulate(smallest[::-1])[::-1]
         return list(zip(up_to[:-1].tolist(), above[1:].tolist(), strict=True))
 
     def gaps(self) -> Ints:
@@ -344,10 +345,10 @@ class Table:
         if not columns:
             return self
         values: Any = self.values
-        more, every = np.column_stack(columns), (*self.features, *features)
+        more, all_features = np.column_stack(columns), (*self.features, *features)
         if self.is_sparse:
-            return Table.from_array(sp.hstack([values, sp.csc_array(more)], format="csc"), every)
-        return Table(np.asfortranarray(np.hstack([values, more])), every)
+            return Table.from_array(sp.hstack([values, sp.csc_array(more)], format="csc"), all_features)
+        return Table(np.asfortranarray(np.hstack([values, more])), all_features)
 
     def rearranged(
         self, order: Sequence[int], features: Sequence[Feature], changed: Mapping[int, Floats] | None = None
@@ -395,10 +396,10 @@ class Table:
         if isinstance(rows, (int, np.integer)):
             rows = [int(rows)]
         if self.is_sparse:
-            chosen: Any = sp.csc_array(sp.csr_array(self.values)[rows])
+            values: Any = sp.csc_array(sp.csr_array(self.values)[rows])
         else:
-            chosen = np.asfortranarray(self.values[rows])
-        return Table(chosen, self.features)
+            values = np.asfortranarray(self.values[rows])
+        return Table(values, self.features)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         values: Any = self.values
@@ -418,7 +419,7 @@ def check_finite(values: Floats, name: str) -> None:
 
 
 def as_array(values: Any, ragged: str) -> Array:
-    """Make an array without making numbers of a mixed list text; `ragged` is said of rows that differ in length."""
+    """Make an array without making numbers of a mixed list text; `ragged` describes rows that differ in length."""
     try:
         array = np.asarray(unmasked(values))
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
@@ -449,10 +450,10 @@ def places(values: Floats) -> Floats:
     array([ 1.,  0., nan,  0.,  2.])
     """
     order = np.argsort(values)
-    ascending, found = values[order], np.empty(len(values))
-    found[order] = np.cumsum(np.append(0, ascending[1:] != ascending[:-1])[: len(values)])
-    found[np.isnan(values)] = np.nan
-    return found
+    ascending, ranks = values[order], np.empty(len(values))
+    ranks[order] = np.cumsum(np.append(0, ascending[1:] != ascending[:-1])[: len(values)])
+    ranks[np.isnan(values)] = np.nan
+    return ranks
 
 
 def as_kept(array: Array) -> Array:
@@ -463,12 +464,12 @@ def as_kept(array: Array) -> Array:
     >>> as_kept(np.array([1, 2], dtype=np.int64)).dtype, as_kept(np.array([1, 2], dtype=np.int8)).dtype
     (dtype('float64'), dtype('int8'))
     """
-    kept = array.dtype if array.dtype in KEPT else np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
-    return np.asarray(array, dtype=kept)
+    dtype = array.dtype if array.dtype in KEPT else np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
+    return np.asarray(array, dtype=dtype)
 
 
 def looked_up(codes: Any, tables: Words, sizes: Sequence[int] | Ints) -> Words:
-    """Return per row the sum, modulo 2**64, of what each column's table says of its code.
+    """Return per row the sum, modulo 2**64, of the entries of each column's table for its codes.
 
     Parameters
     ----------
@@ -485,17 +486,17 @@ def looked_up(codes: Any, tables: Words, sizes: Sequence[int] | Ints) -> Words:
     array([31, 12, 22], dtype=uint64)
     """
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-    found = np.zeros(codes.shape[1], dtype=np.uint64)
+    sums = np.zeros(codes.shape[1], dtype=np.uint64)
     if native is not None and codes.dtype in (np.uint8, np.uint16):
-        native.add_looked_up(codes, tables, starts, found)
-        return found
+        native.add_looked_up(codes, tables, starts, sums)
+        return sums
     for column, start, end in zip(codes, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        found += tables[start:end][column]
-    return found
+        sums += tables[start:end][column]
+    return sums
 
 
 def row_blocks(rows: int, columns: int, cells: int, least: int = 1) -> list[slice]:
-    """Cut rows into blocks of at most so many cells, but no fewer than `least` rows: what is made of one stays small.
+    """Cut rows into blocks of at most `cells` cells, but no fewer than `least` rows, to bound memory.
 
     Examples
     --------

@@ -27,7 +27,7 @@ OTHER_SEPARATORS = ("/", "+", "&")
 
 
 def likely_separator(texts: Iterable[str], separators: Sequence[str] = (*SEPARATORS, *OTHER_SEPARATORS)) -> str | None:
-    """Return what separates tags in texts: it occurs, and the parts recur, so that they are fewer than the texts.
+    """Return the separator of tags in texts: it occurs, and the parts recur, so that they are fewer than the texts.
 
     Examples
     --------
@@ -42,10 +42,10 @@ def likely_separator(texts: Iterable[str], separators: Sequence[str] = (*SEPARAT
     return None
 
 
-def find_separator(cells: Iterable[Any], known: Sequence[str] | None = None) -> str:
-    """Return what separates tags in a column that holds some, as far as these cells show it.
+def find_separator(cells: Iterable[Any], vocabulary: Sequence[str] | None = None) -> str:
+    """Return the separator of a column of tags, as far as these cells show it.
 
-    Since it is known that they are tags, one that occurs in two different cells is enough, or one that is `known`.
+    Since it is known that they are tags, one that occurs in two different cells is enough, or one in the `vocabulary`.
 
     >>> find_separator(["jazz;calm", "calm", None, "jazz", "jazz;calm;slow", "slow"])
     ';'
@@ -58,13 +58,13 @@ def find_separator(cells: Iterable[Any], known: Sequence[str] | None = None) -> 
     for separator in filter(None, (likely_separator(texts, SEPARATORS), *SEPARATORS)):
         tags = Counter(part for text in texts for part in {part.strip() for part in text.split(separator)})
         parted = {part.strip() for text in texts if separator in text for part in text.split(separator)}
-        if parted and (max(tags.values()) > 1 if known is None else not parted.isdisjoint(known)):
+        if parted and (max(tags.values()) > 1 if vocabulary is None else not parted.isdisjoint(vocabulary)):
             return separator
     return SEPARATORS[0]
 
 
 def warn_about_strange_tags(strange: Counter[str], source: str) -> None:
-    """Say how often tags occurred that are no labels, and which."""
+    """Describe the tags that are no labels, with their counts."""
     if not strange:
         return
     warnings.warn(
@@ -106,19 +106,19 @@ class TagCollector:
     """
 
     def __init__(
-        self, separator: str = "|", known: Sequence[str] | None = None, strange: Counter[str] | None = None
+        self, separator: str = "|", vocabulary: Sequence[str] | None = None, strange: Counter[str] | None = None
     ) -> None:
         if not separator:
             raise OptionError(parameter="tag_separator", value=separator, allowed="at least one character")
         self.separator = separator
-        self._known = None if known is None else tuple(known)
+        self._vocabulary = None if vocabulary is None else tuple(vocabulary)
         self.strange = strange
         self._clear()
 
     def _clear(self) -> None:
         self._rows: list[int] = []
         self._tags: list[int] = []
-        self._index: dict[str, int] = {name: code for code, name in enumerate(self._known or ())}
+        self._index: dict[str, int] = {name: code for code, name in enumerate(self._vocabulary or ())}
         self._count = 0
 
     def add(self, cells: Sequence[Any], place: Place) -> None:
@@ -127,10 +127,10 @@ class TagCollector:
             for tag in self._split(cell, row, place):
                 code = self._index.get(tag)
                 if code is None:
-                    if self._known is not None and self.strange is not None:
+                    if self._vocabulary is not None and self.strange is not None:
                         self.strange[tag] += 1
                         continue
-                    if self._known is not None:
+                    if self._vocabulary is not None:
                         raise place.error(row, f"the tag {shorten(tag)} is not among the given labels")
                     code = self._index[tag] = len(self._index)
                 self._rows.append(self._count)
@@ -139,16 +139,16 @@ class TagCollector:
 
     @property
     def entries(self) -> int:
-        """How many tags the rows since the last matrix have in all."""
+        """Number of tags in the rows since the last matrix."""
         return len(self._tags)
 
     @property
     def is_known(self) -> bool:
-        """Whether the labels are fixed before the first row."""
-        return self._known is not None
+        """True if the labels are fixed before the first row."""
+        return self._vocabulary is not None
 
     def learn(self, cells: Sequence[Any], place: Place) -> None:
-        """Take in the cells of some rows only to know which tags there are."""
+        """Add the tags in cells without storing the rows."""
         if self.is_known:
             return
         self.add(cells, place)
@@ -156,19 +156,19 @@ class TagCollector:
 
     def freeze(self) -> None:
         """Fix the labels seen so far."""
-        if self._known is None:
-            self._known = self._sorted()
+        if self._vocabulary is None:
+            self._vocabulary = self._sorted()
         self._clear()
 
     def matrix(self) -> tuple[Any, tuple[str, ...]]:
         """Return labels and their names for the rows since the last call."""
-        names = self._known if self._known is not None else self._sorted()
+        names = self._vocabulary if self._vocabulary is not None else self._sorted()
         rank = {name: code for code, name in enumerate(names)}
         order = np.array([rank[name] for name in self._index], dtype=np.int64)
         columns = order[np.array(self._tags, dtype=np.int64)]
-        made = label_matrix(np.array(self._rows, dtype=np.int64), columns, self._count, len(names))
+        labels = label_matrix(np.array(self._rows, dtype=np.int64), columns, self._count, len(names))
         self._clear()
-        return made, names
+        return labels, names
 
     def _sorted(self) -> tuple[str, ...]:
         return tuple(sorted(self._index, key=_natural))

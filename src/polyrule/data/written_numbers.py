@@ -75,7 +75,7 @@ def find_quantities(column: str, cells: Sequence[str], counts: Sequence[int]) ->
 
 
 def _unit_parts(token: re.Match[str]) -> tuple[str, str]:
-    """Return what is written before and behind a number."""
+    """Return the texts before and after a number."""
     return " ".join((token[1] + (token[2] or "")).split()), token[4]
 
 

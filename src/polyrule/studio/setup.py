@@ -177,12 +177,12 @@ def _first_look(origin: Origin) -> Look:
 
 #: how numbers may be written, by the advice that the reader gives
 _STYLES: dict[str, dict[str, Any]] = {
-    NumberStyle(".", ",").told(): {"thousands": ","},
-    NumberStyle(".", "'").told(): {"thousands": "'"},
-    NumberStyle(".", " ").told(): {"thousands": " "},
-    NumberStyle(",").told(): {"decimal": ","},
-    NumberStyle(",", ".").told(): {"decimal": ",", "thousands": "."},
-    NumberStyle(",", " ").told(): {"decimal": ",", "thousands": " "},
+    NumberStyle(".", ",").advice(): {"thousands": ","},
+    NumberStyle(".", "'").advice(): {"thousands": "'"},
+    NumberStyle(".", " ").advice(): {"thousands": " "},
+    NumberStyle(",").advice(): {"decimal": ","},
+    NumberStyle(",", ".").advice(): {"decimal": ",", "thousands": "."},
+    NumberStyle(",", " ").advice(): {"decimal": ",", "thousands": " "},
 }
 
 

@@ -58,7 +58,7 @@ class Derivation:
         return (self.column,)
 
     def form_of(self, source: str) -> str:
-        """Return how the dates of a source are written, if not as 2021-12-31."""
+        """Return the form of the dates of a source, if not as 2021-12-31."""
         return getattr(self, "form", "")
 
     def feature(self) -> Feature:
@@ -78,7 +78,7 @@ class Derivation:
         return [derivation.values(*sources) for derivation in derivations]
 
     def to_json(self) -> Any:
-        """Return what a model file stores under `KEY`, besides the name and kind of the feature."""
+        """Return the entry that a model file stores under `KEY`, besides the name and kind of the feature."""
         raise NotImplementedError
 
     @classmethod
@@ -99,7 +99,7 @@ class Derivation:
         return ""
 
     def phrase_value(self, value: float) -> str | None:
-        """Return how people write a value that is not missing, None if as that of any feature of its kind."""
+        """Return the text of a value that is not missing, None if as that of any feature of its kind."""
         if self.item:
             return "has it" if value else "lacks it"
         return None

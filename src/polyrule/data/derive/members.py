@@ -36,22 +36,22 @@ def split_members(text: str, separator: str) -> list[str]:
         return _json_members(text)
     if not separator:
         return [text.strip(BLANKS)] if text.strip(BLANKS) else []
-    pieces = text.split(separator)
+    parts = text.split(separator)
     if "(" in text:
-        pieces = _joined(pieces, separator)
-    return [member for piece in pieces if (member := piece.strip(BLANKS))]
+        parts = _joined(parts, separator)
+    return [member for part in parts if (member := part.strip(BLANKS))]
 
 
-def _joined(pieces: Sequence[str], separator: str) -> list[str]:
+def _joined(parts: Sequence[str], separator: str) -> list[str]:
     """Join pieces again that were separated between parentheses."""
     joined: list[str] = []
     depth = 0
-    for piece in pieces:
+    for part in parts:
         if depth > 0:
-            joined[-1] += separator + piece
+            joined[-1] += separator + part
         else:
-            joined.append(piece)
-        depth = max(0, depth + piece.count("(") - piece.count(")"))
+            joined.append(part)
+        depth = max(0, depth + part.count("(") - part.count(")"))
     return joined
 
 

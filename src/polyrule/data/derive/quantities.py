@@ -144,7 +144,7 @@ class Quantity(Derivation):
         return numbers
 
     def to_json(self) -> dict[str, Any]:
-        """Return how numbers are written; the name of the feature contains that of the column."""
+        """Return the style of the numbers; the name of the feature contains that of the column."""
         written = {"units": list(self.units), "unit": self.name_of_unit}
         return {**written, "decimal": self.decimal, "thousands": self.thousands}
 

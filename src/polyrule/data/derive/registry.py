@@ -25,7 +25,7 @@ DERIVATIONS: tuple[type[Derivation], ...] = (
 
 
 def derivation_of(feature: Feature) -> Derivation | None:
-    """Return how a feature is computed from its source; of a date, the derivation of no part.
+    """Return the derivation of a feature from its source; of a date, the derivation of no part.
 
     >>> derivation_of(Feature("on", "date"))
     DatePart(column='on', part='', form='')

@@ -57,7 +57,7 @@ class DaysBetween(Derivation):
         return (self.column, self.end)
 
     def form_of(self, source: str) -> str:
-        """Return how the dates of one of both columns are written."""
+        """Return the form of the dates of one of both columns."""
         return self.form if source == self.column else self.end_form
 
     def feature(self) -> Feature:

@@ -1,4 +1,4 @@
-"""Words that carry no meaning by themselves, in languages that are written with blanks."""
+"""Words that carry no meaning alone, in languages that are written with blanks."""
 
 from __future__ import annotations
 

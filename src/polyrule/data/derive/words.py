@@ -88,7 +88,7 @@ class Cell(Derivation):
         return np.array([np.nan if text is None else 0.0 for text in sources[0]])
 
     def phrase_value(self, value: float) -> str | None:
-        """Return that the cell is known, of which nothing else is."""
+        """Return the text for a cell that is not missing."""
         return "known"
 
     def to_json(self) -> str:

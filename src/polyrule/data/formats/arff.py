@@ -22,7 +22,7 @@ _MEKA = re.compile(r"(?:^|[\s:'\"])-[Cc]\s+(-?\d+)")
 
 
 def read_header(source: Source) -> tuple[Hints, list[FileColumn], int]:
-    """Return what the header says about the labels, the columns, and the number of the line below ``@data``."""
+    """Return the header's hints about labels, the columns, and the number of the line below ``@data``."""
     hints, columns = Hints(), list[FileColumn]()
     for block in line_blocks(source):
         for number, raw in enumerate(block.text.split(b"\n"), start=block.first):
@@ -35,7 +35,7 @@ def read_header(source: Source) -> tuple[Hints, list[FileColumn], int]:
                 if keyword.lower() == "@data":
                     return hints, columns, number + 1
                 if keyword.lower() == "@relation":
-                    hints = _labels_told(take_word(rest)[0] if rest[:1] in ("'", '"') else rest)
+                    hints = _label_hints(take_word(rest)[0] if rest[:1] in ("'", '"') else rest)
                 elif keyword.lower() == "@attribute":
                     columns.append(_attribute(rest))
                     if len(columns) > MOST_COLUMNS:
@@ -47,10 +47,10 @@ def read_header(source: Source) -> tuple[Hints, list[FileColumn], int]:
     raise DataError(f"{source.name}: there is no @data line, so this is not a complete ARFF file")
 
 
-def _labels_told(relation: str) -> Hints:
+def _label_hints(relation: str) -> Hints:
     """MEKA's ``-C n`` in the name of a relation: the first n columns are labels, or the last for negative n."""
-    found = _MEKA.search(relation)
-    count = int(found.group(1)[:10]) if found else None  # ten digits are more than there can be labels
+    match = _MEKA.search(relation)
+    count = int(match.group(1)[:10]) if match else None  # ten digits are more than there can be labels
     return Hints(count, filtered_after_meka="weka.filters" in relation)
 
 
@@ -162,27 +162,27 @@ def split_values(text: str, separator: str = ",") -> list[tuple[str, bool]]:
 
 
 def _after_blanks(text: str, position: int) -> int:
-    found = _BLANKS.match(text, position)
-    return found.end() if found else position
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
 def _quoted(text: str, start: int = 0) -> tuple[str, int]:
     """The value of the quoted text that starts at a position, and where it ends; every character is looked at once."""
-    found = _QUOTED[text[start]].match(text, start)
-    if found is None:
+    match = _QUOTED[text[start]].match(text, start)
+    if match is None:
         raise ArffSyntaxError("a quote is opened but not closed on the same line")
-    return _unescape(text[start + 1 : found.end() - 1]), found.end()
+    return _unescape(text[start + 1 : match.end() - 1]), match.end()
 
 
 def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found.group(1), found.group(1)), text)
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match.group(1), match.group(1)), text)
 
 
 def _masked(text: str, aside: re.Pattern[str] = _IN_QUOTES) -> str:
     """Dots for what stands in quotes, so that commas, braces and signs there do not count."""
-    return aside.sub(lambda found: "." * len(found[0]), text)
+    return aside.sub(lambda match: "." * len(match[0]), text)
 
 
 class ArffReader:

@@ -24,7 +24,7 @@ CELLS_AT_ONCE = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FileColumn:
-    """What a file says about one of its columns; kind "auto" if only the values can tell whether they
+    """Description of one column by its file; kind "auto" if only the values can tell whether they
     are numbers, "auto-date" if the first of them are dates.
     """
 
@@ -37,7 +37,7 @@ class FileColumn:
 
     @property
     def omitted(self) -> str:
-        """What a sparse row means that does not mention the column."""
+        """Value of the column in a sparse row that omits it."""
         return "0" if self.kind == "numeric" else (self.categories or ("",))[0]
 
 
@@ -79,13 +79,13 @@ class SparseBlock:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def refuse_outside(self, file: str, what: str, width: int, told: str) -> None:
-        """Refuse an entry of a column that is not there; `told` is what the header says."""
+    def refuse_outside(self, file: str, what: str, width: int, reason: str) -> None:
+        """Refuse an entry of a column that is not there; `reason` quotes the header."""
         outside = (self.columns < 0) | (self.columns >= width)
         if outside.any():
             entry = int(np.argmax(outside))
             where = f"{file}, line {self.lines[self.rows[entry]]}"
-            raise DataError(f"{where}: {what} {self.columns[entry]} is out of range; {told} (0 to {width - 1})")
+            raise DataError(f"{where}: {what} {self.columns[entry]} is out of range; {reason} (0 to {width - 1})")
 
     def refuse_twice(self, file: str, what: str) -> None:
         """Refuse a row that mentions a column twice; the order of its entries is free."""
@@ -111,7 +111,7 @@ Block = DenseBlock | SparseBlock
 
 @dataclass
 class Hints:
-    """What a file says by itself about its labels and how its dates are written."""
+    """Hints in a file about its labels and the form of its dates."""
 
     meka: int | None = None
     filtered_after_meka: bool = False
@@ -137,10 +137,10 @@ EITHER = "day/month/year or month/day/year"
 TIMES = "times of day"
 
 
-def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> FileColumn:
+def column_of_text(name: str, kind: ColumnKind, dates: DateForms, dates_option: str | None, hints: Hints) -> FileColumn:
     """Describe a column of text by the forms that its cells have as dates: of this `kind`, or of categories.
 
-    Where more than one form is left the column is "mixed", unless the user was `asked`. What was found about slashes is
+    If more than one form is left the column is "mixed", unless `dates_option` chooses. What is found about slashes is
     noted in `hints`, because new data may not tell.
 
     >>> column_of_text("on", "date", DateForms(["3/4/2021"]), None, Hints()).advice
@@ -150,7 +150,7 @@ def column_of_text(name: str, kind: ColumnKind, dates: DateForms, asked: str | N
     >>> column_of_text("at", "date", DateForms(["2021-03-05 14:30:00", None]), None, Hints()).remark
     'times of day'
     """
-    forms = [asked] if asked in dates.left else dates.left
+    forms = [dates_option] if dates_option in dates.left else dates.left
     if not forms and not dates.plain:
         return FileColumn(name, "nominal")
     if len(forms) > 1:
@@ -172,16 +172,16 @@ def blocks_of_rows(
     Only the values that are there are looked at, however many columns there are.
     """
     seen, width = 0, len(numeric)
-    while some := list(islice(rows, max(1, CELLS_AT_ONCE // max(width, 1)))):
-        seen += len(some)
+    while batch := list(islice(rows, max(1, CELLS_AT_ONCE // max(width, 1)))):
+        seen += len(batch)
         budget.cells(seen * width)
         cells: dict[int, list[Any]] = {}
-        for row, (_, found) in enumerate(some):
-            for key, value in found.items():
+        for row, (_, entries) in enumerate(batch):
+            for key, value in entries.items():
                 j = position[key]
                 if j not in cells:
-                    cells[j] = [None] * len(some)
+                    cells[j] = [None] * len(batch)
                 cells[j][row] = value
-        missing = [None] * len(some), np.full(len(some), np.nan)  # shared by the columns that nobody mentions
-        lines = [line for line, _ in some]
+        missing = [None] * len(batch), np.full(len(batch), np.nan)  # shared by the columns without values
+        lines = [line for line, _ in batch]
         yield DenseBlock([cells.get(j, missing[is_number]) for j, is_number in enumerate(numeric)], lines)

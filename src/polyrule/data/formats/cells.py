@@ -114,15 +114,15 @@ class SplitCells:
             values[begins == ends] = np.nan
             is_read |= begins == ends
         rest = np.flatnonzero(~is_read)
-        found: list[Floats | None] = list(values.reshape(-1, len(columns)).T)
+        columns_of_numbers: list[Floats | None] = list(values.reshape(-1, len(columns)).T)
         for at in np.unique(rest % len(columns)).tolist():
             cells = rest[rest % len(columns) == at]
-            others = self._other_numbers(begins[cells], ends[cells], missing, bool(missing_numbers))
-            if others is None:
-                found[at] = None
+            converted = self._other_numbers(begins[cells], ends[cells], missing, bool(missing_numbers))
+            if converted is None:
+                columns_of_numbers[at] = None
             else:
-                values[cells] = others
-        return found
+                values[cells] = converted
+        return columns_of_numbers
 
     def _other_numbers(
         self, begins: Ints, ends: Ints, missing: AbstractSet[str], some_are_missing: bool
@@ -194,9 +194,9 @@ class SplitCells:
         first = np.empty(len(begins), dtype=np.int64)
         rows: Any = slice(None)
         for multiplier in _MULTIPLIERS:
-            here = keys if isinstance(rows, slice) else [key[rows] for key in keys]
-            found, is_same = _first_of_bucket(here, multiplier)
-            first[rows] = found if isinstance(rows, slice) else rows[found]
+            keys_of_rows = keys if isinstance(rows, slice) else [key[rows] for key in keys]
+            first_rows, is_same = _first_of_bucket(keys_of_rows, multiplier)
+            first[rows] = first_rows if isinstance(rows, slice) else rows[first_rows]
             if is_same.all():
                 break
             rows = np.flatnonzero(~is_same) if isinstance(rows, slice) else rows[~is_same]
@@ -220,11 +220,11 @@ class SplitCells:
 
 def _first_of_bucket(keys: list[Array], multiplier: Any) -> tuple[Ints, Bools]:
     """Return for each row the first one in its bucket of a hash table, and whether their keys are equal."""
-    mixed = keys[0] * multiplier
+    hashes = keys[0] * multiplier
     for key in keys[1:]:
-        mixed = (mixed ^ key) * multiplier
-        mixed ^= mixed >> np.uint64(29)
-    bucket = ((mixed * multiplier) >> np.uint64(44)).astype(np.int64)
+        hashes = (hashes ^ key) * multiplier
+        hashes ^= hashes >> np.uint64(29)
+    bucket = ((hashes * multiplier) >> np.uint64(44)).astype(np.int64)
     rows = np.arange(len(bucket), dtype=np.int32)
     table = np.empty(_BUCKETS, dtype=np.int32)
     table[bucket[::-1]] = rows[::-1]  # of rows in one bucket the last one written stays: the first row

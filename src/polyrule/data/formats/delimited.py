@@ -45,7 +45,7 @@ _SAMPLE_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class DelimitedOptions:
-    """How delimited text is written.
+    """Options of delimited text.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ class DelimitedReader:
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
-        said = _SAID.match(first.text)
-        self._above = said[0].count(b"\n") if said else 0  # lines before the first row
-        told = said[1].decode("latin-1") if said else guess_delimiter(first.text, ending)
-        self.delimiter = self._options.delimiter or told
+        sep_line = _SAID.match(first.text)
+        self._above = sep_line[0].count(b"\n") if sep_line else 0  # lines before the first row
+        guessed = sep_line[1].decode("latin-1") if sep_line else guess_delimiter(first.text, ending)
+        self.delimiter = self._options.delimiter or guessed
         names, self._body_line = self._header()
-        self._width = len(names)  # of a row, with columns at the end that have neither a name nor a value
+        self._width = len(names)  # including columns at the end that have neither a name nor a value
         self.columns = [FileColumn(name, "auto") for name in names]
-        self.columns = self._guess_kinds(names)
+        self.columns = self._guess_columns(names)
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows by whole columns; blocks that are written in an odd way row by row."""
@@ -152,27 +152,27 @@ class DelimitedReader:
 
     def _whole_rows(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
         """Line blocks, joined where a quoted cell runs over the end of one."""
-        held: LineBlock | None = None
+        rest: LineBlock | None = None
         for block in line_blocks(self._source, block_bytes):
-            if held is not None:
-                block = LineBlock(held.first, held.text + block.text)
-                held = None
+            if rest is not None:
+                block = LineBlock(rest.first, rest.text + block.text)
+                rest = None
             if block.text.count(b'"') % 2:
                 end = _end_of_rows(block.text)
                 if end:
                     yield LineBlock(block.first, block.text[:end])
-                held = LineBlock(block.first + block.text.count(b"\n", 0, end), block.text[end:])
-                self._check_quote(held)
+                rest = LineBlock(block.first + block.text.count(b"\n", 0, end), block.text[end:])
+                self._check_quote(rest)
             else:
                 yield block
-        if held is not None:
-            yield held
+        if rest is not None:
+            yield rest
 
-    def _check_quote(self, held: LineBlock) -> None:
+    def _check_quote(self, block: LineBlock) -> None:
         """Refuse a row that cannot end well: its last cell is already longer than one can be, or the row is."""
-        last = held.text.rfind(b'"')
-        if len(held.text) - last > 4 * LONGEST_CELL or len(held.text) > LONGEST_LINE:
-            line = held.first + held.text.count(b"\n", 0, last)
+        last = block.text.rfind(b'"')
+        if len(block.text) - last > 4 * LONGEST_CELL or len(block.text) > LONGEST_LINE:
+            line = block.first + block.text.count(b"\n", 0, last)
             raise DataError(
                 f"{self.name}, line {line}: a quote is opened but not closed within {LONGEST_CELL} characters"
             )
@@ -180,7 +180,7 @@ class DelimitedReader:
     def _careful(self, block: LineBlock, numeric: Sequence[bool] = ()) -> Iterator[DenseBlock]:
         """Go row by row; text takes much more room as Python objects, so it is handed on in small pieces."""
         width = self._width
-        most = max(1, CELLS_AT_ONCE // max(width, 1))
+        max_rows = max(1, CELLS_AT_ONCE // max(width, 1))
         lines: list[int] = []
         rows: list[list[str]] = []
         reader = csv.reader(self._lines(block), delimiter=self.delimiter, strict=True)
@@ -192,7 +192,7 @@ class DelimitedReader:
                         raise self._wrong_width(line, len(row))
                     lines.append(line)
                     rows.append(row)
-                    if len(rows) >= most:
+                    if len(rows) >= max_rows:
                         self._source.budget.tick()
                         yield DenseBlock(self._cells(rows, lines, numeric), lines)
                         lines, rows = [], []
@@ -289,7 +289,7 @@ class DelimitedReader:
         self._unnamed = [not name for name in first]
         return [name or f"column {j}" for j, name in enumerate(first)], True
 
-    def _guess_kinds(self, names: list[str]) -> list[FileColumn]:
+    def _guess_columns(self, names: list[str]) -> list[FileColumn]:
         first = next(self._body(_SAMPLE_BYTES), None)
         row: list[str] = []
         if first is not None:
@@ -297,8 +297,8 @@ class DelimitedReader:
                 row = next(csv.reader(self._lines(first), delimiter=self.delimiter), [])
         if len(row) > len(names) and not any(cell.strip() for cell in row[len(names) :]):
             self._width = len(row)  # each row ends with a delimiter
-        pieces = (piece for block in self._body(_SAMPLE_BYTES) for piece in self._careful(block))
-        block = next(pieces, None)
+        blocks = (part for block in self._body(_SAMPLE_BYTES) for part in self._careful(block))
+        block = next(blocks, None)
         if block is None:
             return [FileColumn(name, "numeric") for name in names]
         named = len(names)
@@ -327,7 +327,7 @@ class DelimitedReader:
 
 
 def _end_of_rows(text: bytes) -> int:
-    """Where the last row ends whose quotes are all closed."""
+    """End of the last row whose quotes are all closed."""
     raw = np.frombuffer(text, dtype=np.uint8)
     ends = np.flatnonzero(raw == 10)
     quotes = np.flatnonzero(raw == 34)
@@ -336,7 +336,7 @@ def _end_of_rows(text: bytes) -> int:
 
 
 def _quoted_cells(text: str, delimiter: str, count: int) -> list[bool]:
-    """Which of the first cells of a text stand in quotes; csv.reader does not say."""
+    """Mask of the first cells of a text in quotes, which csv.reader does not return."""
     inside = re.compile(r'"(?:[^"]++|"")*+"?')
     flags, position = [], 0
     for _ in range(count):

@@ -36,7 +36,7 @@ class KindConflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a block of cells stands, for error messages."""
+    """Place of a block of cells, for error messages."""
 
     file: str
     column: str
@@ -111,19 +111,19 @@ class ColumnEncoder:
         self.name, self.kind, self.unseen, self.tentative, self.date_form = name, kind, unseen, tentative, date_form
         self.frozen = categories is not None
         self._infinite: DataError | None = None
-        self._known = Categories(categories or ())
+        self._categories = Categories(categories or ())
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether cells may come as parsed numbers without losing anything."""
+        """True if cells may be parsed as numbers without losing anything."""
         if self.kind == "numeric":
             return True
-        return self.kind != "date" and self.frozen and len(self._known.numbers) == len(self._known.codes)
+        return self.kind != "date" and self.frozen and len(self._categories.numbers) == len(self._categories.codes)
 
     @property
     def plain_codes(self) -> int:
         """Number of categories if they are 0, 1, 2, … in this order, so that a number is its own code; otherwise 0."""
-        return len(self._known.codes) if self.kind in CODED and self.frozen and self._known.count_up else 0
+        return len(self._categories.codes) if self.kind in CODED and self.frozen and self._categories.count_up else 0
 
     def encode(self, cells: Any, place: Place) -> Floats:
         """Encode a block of cells: an array of numbers, or a list of texts and other values."""
@@ -148,25 +148,25 @@ class ColumnEncoder:
             raise self._infinite
         if self.kind in ("numeric", "date"):
             return Feature(self.name, self.kind, form=self.date_form or "")
-        categories = tuple(self._known.codes if self.frozen else sorted(self._known.codes))
+        categories = tuple(self._categories.codes if self.frozen else sorted(self._categories.codes))
         return Feature(self.name, self.kind, categories, separator=self.separator)
 
     def restart(self) -> None:
         """Forget the texts or lists of the rows so far, which no later row needs."""
         if self.kind in TEXTUAL and not self.frozen:
-            self._known = Categories()
+            self._categories = Categories()
 
     def final_codes(self, codes: Floats) -> Floats:
         """Translate codes given while categories were still being gathered to the final, sorted order."""
         if self.kind in ("numeric", "date") or self.frozen:
             return codes
-        ranks = {category: rank for rank, category in enumerate(sorted(self._known.codes))}
-        table = np.array([ranks[category] for category in self._known.codes] + [np.nan])
+        ranks = {category: rank for rank, category in enumerate(sorted(self._categories.codes))}
+        table = np.array([ranks[category] for category in self._categories.codes] + [np.nan])
         return table[np.where(np.isnan(codes), len(ranks), codes).astype(np.int64)]
 
     def freeze(self) -> None:
         """Fix the categories gathered so far, sorted."""
-        self._known = Categories(self.feature().categories)
+        self._categories = Categories(self.feature().categories)
         self.frozen, self.tentative = True, False
 
     def _numbers(self, cells: Any, place: Place) -> Floats:
@@ -205,23 +205,23 @@ class ColumnEncoder:
         return days
 
     def _codes(self, cells: Any, place: Place, n_rows: Ints | None = None) -> Floats:
-        if self.frozen and self.unseen is not None and not self._known.codes:
+        if self.frozen and self.unseen is not None and not self._categories.codes:
             return np.full(len(cells), np.nan)  # a column that was left out when the model was fitted
         if self.kind in TEXTUAL:
             for row, cell in enumerate(cells):
                 if not isinstance(cell, (str, list, int, float, type(None))):
                     raise place.error(row, f"nested values and times such as {shorten(cell)} are not supported")
             cells = [cell_text(cell, self.separator) for cell in cells]
-        codes, lost = self._known.encode(cells)
+        codes, lost = self._categories.encode(cells)
         for row in lost:
             if isinstance(cells[row], (list, dict)):
                 raise place.error(row, f"nested values such as {shorten(cells[row])} are not supported")
             text = category_text(cells[row])
             if not self.frozen:
-                codes[row] = self._known.codes.setdefault(text, len(self._known.codes))
+                codes[row] = self._categories.codes.setdefault(text, len(self._categories.codes))
             elif self.unseen is None:
-                told = listing(self._known.codes)
-                raise place.error(row, f"{shorten(text)} is not one of the declared values {told}")
+                declared = listing(self._categories.codes)
+                raise place.error(row, f"{shorten(text)} is not one of the declared values {declared}")
         if self.unseen is not None:
             rows = lost if n_rows is None else np.repeat(lost, n_rows[lost])
             self.unseen.add(self.name, [cells[row] for row in rows])

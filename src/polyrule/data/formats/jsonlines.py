@@ -34,9 +34,9 @@ class JsonLinesReader:
     def _scan(self, dates: str | None) -> list[FileColumn]:
         keys: dict[str, _Key] = {}
         self._rows = 0
-        for line, found in self._objects():
+        for line, entries in self._objects():
             self._rows += 1
-            for name, value in found.items():
+            for name, value in entries.items():
                 if name not in keys:
                     keys[name] = _Key()
                     self._source.budget.names(len(keys), "different keys")
@@ -55,29 +55,29 @@ class JsonLinesReader:
 
     def _parse(self, line: str, number: int) -> dict[str, Any]:
         try:
-            found = json.loads(line, object_pairs_hook=_distinct)
+            parsed = json.loads(line, object_pairs_hook=_distinct)
         except json.JSONDecodeError as problem:
             raise DataError(f"{self.name}, line {number}, column {problem.colno}: {problem.msg}") from problem
         except (ValueError, RecursionError) as problem:
             reason = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
             raise DataError(f"{self.name}, line {number}: {reason}") from problem
-        if not isinstance(found, dict):
+        if not isinstance(parsed, dict):
             hint = (
                 "; pandas writes them with to_json(..., orient='records', lines=True)"
-                if isinstance(found, list)
+                if isinstance(parsed, list)
                 else ""
             )
             raise DataError(
-                f"{self.name}, line {number}: expected one JSON object per line, found {shorten(found)}{hint}"
+                f"{self.name}, line {number}: expected one JSON object per line, found {shorten(parsed)}{hint}"
             )
-        return found
+        return parsed
 
 
 _WORDS = {"numeric": "numbers", "nominal": "text or booleans", "nested": "lists or objects"}
 
 
 class _Key:
-    """What the values of a key show, line by line."""
+    """Kind of the values of a key, found line by line."""
 
     def __init__(self) -> None:
         self._kind: ColumnKind | None = None
@@ -100,11 +100,11 @@ class _Key:
         elif kind != self._kind and not self._remark:
             self._remark = f"{_WORDS[self._kind]} in line {self._first} and {_WORDS[kind]} in line {line}"
 
-    def column(self, name: str, asked: str | None, hints: Hints) -> FileColumn:
+    def column(self, name: str, dates: str | None, hints: Hints) -> FileColumn:
         if self._remark:
             return FileColumn(name, "mixed", remark=self._remark)
         if self._kind == "nominal":
-            return column_of_text(name, "date", self._dates, asked, hints)
+            return column_of_text(name, "date", self._dates, dates, hints)
         return FileColumn(name, self._kind or "numeric")
 
 

@@ -61,11 +61,11 @@ class LibsvmReader:
             for number, line in enumerate(block.lines(), start=block.first):
                 if not line.strip():
                     continue
-                found = HEADER.fullmatch(line)
-                if found is None:
+                match = HEADER.fullmatch(line)
+                if match is None:
                     return None
                 self._body = number + 1
-                rows, features, labels = (int(group[:18]) for group in found.groups())
+                rows, features, labels = (int(group[:18]) for group in match.groups())
                 for count, what in ((features, "features"), (labels, "labels")):
                     if count > MOST_COLUMNS:
                         raise DataError(
@@ -90,9 +90,9 @@ class LibsvmReader:
 
     def _parsed(self) -> Iterator[SparseBlock]:
         for block in line_blocks(self._source):
-            made = self._parse(block.below(self._body))
-            if len(made):
-                yield made
+            parsed = self._parse(block.below(self._body))
+            if len(parsed):
+                yield parsed
 
     def _parse(self, block: LineBlock) -> SparseBlock:
         lines: list[int] = []
@@ -113,9 +113,9 @@ class LibsvmReader:
             counts.append(pairs.count(":"))
         rows = np.repeat(np.arange(len(lines)), counts)
         columns, values = self._numbers(texts, counts, lines)
-        made = SparseBlock(rows, columns, values, lines, tags=tags)
-        made.refuse_twice(self.name, "feature index")
-        return made
+        result = SparseBlock(rows, columns, values, lines, tags=tags)
+        result.refuse_twice(self.name, "feature index")
+        return result
 
     def _split(self, content: str, number: int) -> tuple[list[str], str]:
         head, _, rest = content.partition(" ")

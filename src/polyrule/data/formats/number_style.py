@@ -40,7 +40,7 @@ class NumberStyle:
 
     @property
     def is_plain(self) -> bool:
-        """Whether numbers are written as Python writes them."""
+        """True if numbers are written as Python writes them."""
         return self.decimal == "." and self.thousands is None
 
     @cached_property
@@ -57,20 +57,20 @@ class NumberStyle:
 
     def plain(self, cell: str) -> str | None:
         """Return a number as Python writes it, or None if the cell is no number of this style."""
-        found = self._number.fullmatch(cell.strip())
-        if found is None or not (found[2] or found[3] or found["part"]):
+        match = self._number.fullmatch(cell.strip())
+        if match is None or not (match[2] or match[3] or match["part"]):
             return None
-        whole = "".join(filter(str.isdigit, found[2])) if found[2] else found[3]
-        part = "" if found["part"] is None else f".{found['part']}"
-        return f"{found[1]}{whole}{part}{found[5] or ''}"
+        whole = "".join(filter(str.isdigit, match[2])) if match[2] else match[3]
+        part = "" if match["part"] is None else f".{match['part']}"
+        return f"{match[1]}{whole}{part}{match[5] or ''}"
 
     def has_groups(self, cell: str) -> bool:
-        """Whether a cell is a number with groups of three digits."""
-        found = self._number.fullmatch(cell.strip())
-        return found is not None and found[2] is not None
+        """True if a cell is a number with groups of three digits."""
+        match = self._number.fullmatch(cell.strip())
+        return match is not None and match[2] is not None
 
-    def told(self) -> str:
-        """What to pass so that numbers are read this way."""
+    def advice(self) -> str:
+        """Return the options with which numbers are read this way."""
         thousands = "" if self.thousands is None else argument("thousands", self.thousands)
         decimal = "" if self.decimal == "." else argument("decimal", self.decimal)
         return "pass " + " and ".join(filter(None, (decimal, thousands)))
@@ -81,8 +81,8 @@ _ALL = tuple(
 )
 
 
-def other_style(cells: Iterable[str | None], given: NumberStyle) -> tuple[str, str] | None:
-    """Say what a column of text holds, and what to do, if all of it are numbers of another style than the given one.
+def other_style(cells: Iterable[str | None], declared: NumberStyle) -> tuple[str, str] | None:
+    """Return the contents of a column of text, and a remedy, if all cells are numbers of another style than declared.
 
     None if it is text. Groups of three digits are never called decimals, because reading 7,750 as 7.75 and 338 as 338
     would go unnoticed; a column that fits no style as a whole is to be written anew.
@@ -99,26 +99,26 @@ def other_style(cells: Iterable[str | None], given: NumberStyle) -> tuple[str, s
     True
     """
     present = [cell for cell in cells if cell is not None]
-    odd = [cell for cell in present if given.plain(cell) is None]
+    odd = [cell for cell in present if declared.plain(cell) is None]
     if not odd or not all(any(style.plain(cell) is not None for style in _ALL) for cell in odd):
         return None
-    # what the caller has said is not taken back
+    # the caller's options stay as they are
     allowed = [
         style
         for style in _ALL
-        if given.is_plain or (style.decimal == given.decimal and given.thousands in (None, style.thousands))
+        if declared.is_plain or (style.decimal == declared.decimal and declared.thousands in (None, style.thousands))
     ]
     fitting = [style for style in allowed if all(style.plain(cell) is not None for cell in present)]
     grouped = [style for style in fitting if all(style.has_groups(cell) for cell in odd)]
     if grouped and not any(_is_long(cell, grouped[0]) for cell in present):
-        return f"numbers with thousands separators such as {shorten(odd[0])}", grouped[0].told()
+        return f"numbers with thousands separators such as {shorten(odd[0])}", grouped[0].advice()
     if fitting and not grouped:
         what = "a decimal comma" if fitting[0].thousands is None else "a decimal comma and thousands separators"
-        return f"numbers with {what} such as {shorten(odd[0])}", fitting[0].told()
+        return f"numbers with {what} such as {shorten(odd[0])}", fitting[0].advice()
     return f"numbers written in several ways, such as {shorten(odd[0])}", "write them in one way"
 
 
 def _is_long(cell: str, style: NumberStyle) -> bool:
-    """Whether a number without groups has so many digits that it should have some."""
+    """True if a number without groups has enough digits for some."""
     plain = style.plain(cell)
     return plain is not None and not style.has_groups(cell) and len(plain.lstrip("+-").partition(".")[0]) > 3

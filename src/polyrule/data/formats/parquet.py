@@ -157,7 +157,7 @@ class ParquetReader:
 
 
 def _check_cost(metadata: Any, file: IO[bytes], budget: Budget) -> set[int]:
-    """Hold what the footer and every page say about themselves against the budget, before anything is unpacked.
+    """Check the sizes in the footer and every page against the budget, before anything is unpacked.
 
     Returns the columns of texts that are stored as differences or lengths, which Arrow cannot give as dictionaries.
     """

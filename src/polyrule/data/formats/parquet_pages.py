@@ -2,7 +2,7 @@
 
 The footer's sums may be untrue, and Arrow allocates what a page's own header asks for: pyarrow 26 reads a file of 3 kB
 into 3.4 GB. Headers are small structures, each before its page; reading them takes one step per page and unpacks
-nothing. The footer is read here as well, because pyarrow 26 still ends the process when it is asked about some broken
+nothing. The footer is read here as well, because pyarrow 26 still ends the process when it reads some broken
 columns ("terminate called after throwing an instance of 'parquet::ParquetException'").
 
 Both are structures in Thrift's compact protocol. A page of texts stored as differences from the text before
@@ -28,7 +28,7 @@ PLAIN, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY = 0, 6, 7
 
 @dataclass(frozen=True)
 class ColumnChunk:
-    """What the footer says about the values of a column in a group of rows; `codec` is how they are compressed."""
+    """Description by the footer of the values of a column in a group of rows; `codec` is their compression."""
 
     column: int
     codec: int
@@ -40,7 +40,7 @@ class ColumnChunk:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says about itself.
+    """Header of a page.
 
     `unpacked` and `packed` are its bytes once unpacked and as they lie in the file from `start` on. `levels` is the
     size of what lies before the values and is never compressed; None for old pages, where it is compressed with them.
@@ -89,7 +89,7 @@ def pages(file: IO[bytes], start: int, size: int) -> Iterator[Page]:
     at, end = start, start + size
     while at < end:
         header, length = _read_header(file, at, end)
-        details = header.get(5, header.get(8))  # of a data page, old or new; dictionaries have none
+        details = header.get(5, header.get(8))  # entries for data pages, old or new; dictionaries have none
         details = details if isinstance(details, dict) else {1: 0}
         page = Page(
             unpacked=_size(header.get(2)),
@@ -153,7 +153,7 @@ class Compact:
         while (mark := self.take(1)[0]) & 15 != _STOP:
             number = number + (mark >> 4) if mark >> 4 else self.signed()
             kind = mark & 15
-            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth)  # no bytes of their own
+            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth)  # without bytes
         return fields
 
     def varint(self) -> int:
@@ -173,7 +173,7 @@ class Compact:
         return (number >> 1) ^ -(number & 1)
 
     def take(self, size: int) -> bytes:
-        """Read so many bytes."""
+        """Read `size` bytes."""
         self.at += size
         if self.at > len(self.raw):
             raise IndexError
@@ -211,7 +211,7 @@ def unpacked_texts(page: Page, packed: bytes, leaf: Any, codec: int) -> int:
     """Bytes of all texts of a page; `leaf` is its column in the schema, `codec` how Parquet numbers compressions."""
     import pyarrow
 
-    levels = page.levels or 0  # of a page of the second kind, before what is compressed
+    levels = page.levels or 0  # in a page of the second kind, before the compressed part
     values = packed[levels:]
     if codec and page.compressed:
         if codec not in _CODECS:

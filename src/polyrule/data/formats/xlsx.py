@@ -121,7 +121,7 @@ class Workbook:
         content = self._unpack(self._path)
         self._parse(self._path, content, cells.start)
         if cells.rows * cells.columns > max(_SMALL, 16 * cells.values) and cells.all_placed:
-            content, cells = _EMPTY_CELL.sub(b"", content), _Cells()  # somebody has formatted cells far outside
+            content, cells = _EMPTY_CELL.sub(b"", content), _Cells()  # formatted cells may be far outside
             self._parse(self._path, content, cells.start)
         self._budget.cells(cells.rows * cells.columns)
         lengths = np.array(texts.lengths or [0])
