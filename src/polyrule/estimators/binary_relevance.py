@@ -49,8 +49,10 @@ class BinaryRelevanceRuleClassifier(RuleListEstimator):
     ----------
     model_ : RuleList
         The lists of all labels, one after the other; `rules_` is the same object.
-    label_names_, features_, classes_, n_features_in_, feature_names_in_, labels_without_rules_, stopped_reason_
+    label_names_, features_, classes_, n_features_in_, feature_names_in_, stopped_reason_
         As in `RuleListClassifier`.
+    labels_without_rules_ : tuple of str
+        Labels that no rule sets.
 
     Examples
     --------

@@ -92,8 +92,10 @@ class SeCoClassifier(RuleListEstimator):
     ----------
     model_ : RuleList
         The learned list; `rules_` is the same object.
-    label_names_, features_, classes_, n_features_in_, feature_names_in_, labels_without_rules_, stopped_reason_
+    label_names_, features_, classes_, n_features_in_, feature_names_in_, stopped_reason_
         As in `RuleListClassifier`.
+    labels_without_rules_ : tuple of str
+        Labels that no rule sets.
 
     Examples
     --------
