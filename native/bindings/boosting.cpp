@@ -1,5 +1,4 @@
 // Python bindings of the search for an ensemble's conditions and of the fit of its weights.
-#include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
@@ -13,31 +12,41 @@ namespace polyrule {
 namespace {
 
 auto py_best_conditions(const Matrix<Code>& dense, const Vector<std::int32_t>& slot, const Vector<std::int32_t>& count,
-                        const Vector<std::uint8_t>& nominal, const Vector<std::int32_t>& usual,
+                        const Vector<std::uint8_t>& nominal, const Vector<std::int32_t>& most_common,
                         const Vector<std::int64_t>& starts, const Vector<std::int32_t>& listed_rows,
                         const Vector<Code>& listed_codes, const Vector<std::int8_t>& direction,
                         const Vector<std::int32_t>& forbidden, const Vector<std::int32_t>& rows,
                         const Matrix<std::int32_t>& gradient, const Matrix<std::int32_t>& hessian,
-                        const Vector<std::int64_t>& judges, const Vector<std::int64_t>& chosen,
+                        const Vector<std::int64_t>& query_labels, const Vector<std::int64_t>& query_features,
                         const Vector<std::int64_t>& root, const Matrix<std::int64_t>& offset, double ridge, double cost,
                         int sign, std::int64_t min_rows, int threads) {
   const std::size_t features = slot.shape(0), examples = gradient.shape(0), columns = gradient.shape(1);
-  require(has_shape(count, features) && has_shape(nominal, features) && has_shape(usual, features) &&
+  require(has_shape(count, features) && has_shape(nominal, features) && has_shape(most_common, features) &&
               has_shape(direction, features) && has_shape(forbidden, features) && has_shape(starts, features + 1),
           "bins: one entry per feature is needed");
   require(has_shape(hessian, examples, columns), "gradient and hessian need the same shape");
   require(has_shape(root, columns), "root needs a hessian per column");
   require(has_shape(offset, 2, columns), "offset needs a gradient and a hessian per column");
-  require(judges.shape(0) > 0 && judges.data()[0] == 0, "the first column must be among the judges");
+  require(query_labels.shape(0) > 0 && query_labels.data()[0] == 0, "the first column must be among the judges");
   require_places(rows, examples, "no such row");
-  require_places(judges, columns, "no such label, or not in order", true);
-  require_places(chosen, features, "no such feature");
-  const Bins bins{dense.data(),     slot.data(),      count.data(),       nominal.data(),
-                  usual.data(),     starts.data(),    listed_rows.data(), listed_codes.data(),
-                  direction.data(), forbidden.data(), examples,           features};
+  require_places(query_labels, columns, "no such label, or not in order", true);
+  require_places(query_features, features, "no such feature");
+  const Bins bins{dense.data(),       slot.data(),      count.data(),       nominal.data(),
+                  most_common.data(), starts.data(),    listed_rows.data(), listed_codes.data(),
+                  direction.data(),   forbidden.data(), examples,           features};
   const Gradients gradients{gradient.data(), hessian.data(), columns};
-  const GainQuery query{rows.data(),     rows.shape(0), judges.data(), judges.shape(0), columns, chosen.data(),
-                        chosen.shape(0), root.data(),   offset.data(), ridge,           cost,    sign,
+  const GainQuery query{rows.data(),
+                        rows.shape(0),
+                        query_labels.data(),
+                        query_labels.shape(0),
+                        columns,
+                        query_features.data(),
+                        query_features.shape(0),
+                        root.data(),
+                        offset.data(),
+                        ridge,
+                        cost,
+                        sign,
                         min_rows};
   std::vector<double> gains;
   std::vector<std::int32_t> thresholds;
@@ -85,34 +94,26 @@ void py_write_gradients(const Matrix<std::uint8_t>& covers, const Matrix<float>&
   });
 }
 
-auto py_line_sums(const Vector<double>& scores, const Vector<double>& truth, const Vector<double>& weights,
-                  double shift, double slope, double unit, int threads) {
-  const std::size_t count = scores.shape(0);
-  require(has_shape(truth, count) && has_shape(weights, count), "one entry per score is needed");
-  return unlocked(
-      [&] { return line_sums(scores.data(), truth.data(), weights.data(), count, shift, slope, unit, threads); });
-}
-
 Weights checked(const Vector<double>& matrices, const Matrix<bool>& support, const Vector<double>& penalties) {
-  const Weights given{nullptr, support.shape(0), support.shape(1), nullptr, support.data()};
-  require(has_shape(penalties, given.size), "one penalty per rule is needed");
-  require(has_shape(matrices, matrix_cells(given)), "matrices and support do not fit together");
-  return given;
+  const Weights weights{nullptr, support.shape(0), support.shape(1), nullptr, support.data()};
+  require(has_shape(penalties, weights.size), "one penalty per rule is needed");
+  require(has_shape(matrices, matrix_cells(weights)), "matrices and support do not fit together");
+  return weights;
 }
 
 auto py_newton_steps(const Vector<double>& matrices, const Matrix<bool>& support, const Vector<double>& penalties,
                      const Matrix<double>& gradient) {
-  const Weights given = checked(matrices, support, penalties);
-  require(has_shape(gradient, given.size, given.count), "gradient and support need the same shape");
-  NewtonResult found = newton_steps(matrices.data(), given, penalties.data(), gradient.data());
-  return std::make_tuple(give(std::move(found.values)), give(std::move(found.good)));
+  const Weights weights = checked(matrices, support, penalties);
+  require(has_shape(gradient, weights.size, weights.count), "gradient and support need the same shape");
+  NewtonResult result = newton_steps(matrices.data(), weights, penalties.data(), gradient.data());
+  return std::make_tuple(give(std::move(result.values)), give(std::move(result.good)));
 }
 
 auto py_inverse_diagonals(const Vector<double>& matrices, const Matrix<bool>& support,
                           const Vector<double>& penalties) {
-  const Weights given = checked(matrices, support, penalties);
-  NewtonResult found = inverse_diagonals(matrices.data(), given, penalties.data());
-  return std::make_tuple(give(std::move(found.values)), give(std::move(found.good)));
+  const Weights weights = checked(matrices, support, penalties);
+  NewtonResult result = inverse_diagonals(matrices.data(), weights, penalties.data());
+  return std::make_tuple(give(std::move(result.values)), give(std::move(result.good)));
 }
 
 }  // namespace
@@ -127,7 +128,6 @@ void register_boosting(nb::module_& m) {
         "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
   m.def("write_gradients", &py_write_gradients, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
         "support"_a, "scale"_a, "gradient"_a, "hessian"_a, "threads"_a);
-  m.def("line_sums", &py_line_sums, "scores"_a, "truth"_a, "weights"_a, "shift"_a, "slope"_a, "unit"_a, "threads"_a);
   m.def("newton_steps", &py_newton_steps, "matrices"_a, "support"_a, "penalties"_a, "gradient"_a);
   m.def("inverse_diagonals", &py_inverse_diagonals, "matrices"_a, "support"_a, "penalties"_a);
 }

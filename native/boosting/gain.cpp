@@ -14,19 +14,21 @@
 namespace polyrule {
 namespace {
 
-using namespace polyrule_slopes;
+using namespace polyrule_gradients;
 
 enum Test : std::uint8_t { at_most = 0, above = 1, category = 2 };
 
-// Parameters of the gain of eight labels: one over their hessian in all rows, and the penalties.
 using Eight = Lanes<double, kEight>;
-struct Judges {
+
+// Parameters of the gain of eight labels: one over their hessian in all rows, and the penalties.
+struct GainParameters {
   const double* inverse;
   double ridge, cost;
 };
 
 // Gain of eight labels.
-POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inverse, const Judges& by, double sign) {
+POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inverse, const GainParameters& by,
+                               double sign) {
   const Eight none = fill<Eight>(0.0), free = h - h * h * inverse;  // without the share of the intercept
   Eight value = g * g / (free + by.ridge) * 0.5 - by.cost;
   value = select(value < none, none, value);
@@ -38,31 +40,31 @@ POLYRULE_INLINE double gain_of(const Eight& g, const Eight& h, const Eight& inve
 }
 
 POLYRULE_VECTOR_CLONES void add_categories(const Sum* sums, std::size_t half, const Sum* weight, std::size_t bins,
-                                           const Sum* offset, const Judges& by, double sign, double* gains) {
+                                           const Sum* offset, const GainParameters& by, double sign, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i), g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
     for (std::size_t b = 0; b < bins; ++b) {
       if (!(weight[b] > 0)) continue;
-      const Sum* own = sums + b * 2 * half + i;
-      gains[2 * b] += gain_of(g + load<Eight>(own), h + load<Eight>(own + half), inverse, by, sign);
+      const Sum* bin_sums = sums + b * 2 * half + i;
+      gains[2 * b] += gain_of(g + load<Eight>(bin_sums), h + load<Eight>(bin_sums + half), inverse, by, sign);
     }
   }
 }
 
 // Bins without rows are skipped: a threshold after them covers the same rows as the one before. Rows up to a threshold
-// are covered beside `offset`, or those above it, which are `known` at first.
+// are covered beside `offset`, or those above it, which are `known_sums` at first.
 POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, const Sum* weight, std::size_t thresholds,
-                                           const Sum* offset, const Sum* known, const Judges& by, double low,
-                                           double high, double* gains) {
+                                           const Sum* offset, const Sum* known_sums, const GainParameters& by,
+                                           double low, double high, double* gains) {
   for (std::size_t i = 0; i < half; i += kEight) {
     const Eight inverse = load<Eight>(by.inverse + i);
     Eight g = load<Eight>(offset + i), h = load<Eight>(offset + half + i);
-    Eight over_g = g + load<Eight>(known + i), over_h = h + load<Eight>(known + half + i);
+    Eight over_g = g + load<Eight>(known_sums + i), over_h = h + load<Eight>(known_sums + half + i);
     for (std::size_t b = 0; b < thresholds; ++b) {
       if (b > 0 && !(weight[b] > 0)) continue;
-      const Sum* own = sums + b * 2 * half + i;
-      const Eight own_g = load<Eight>(own), own_h = load<Eight>(own + half);
-      g += own_g, h += own_h, over_g -= own_g, over_h -= own_h;
+      const Sum* bin_sums = sums + b * 2 * half + i;
+      const Eight bin_g = load<Eight>(bin_sums), bin_h = load<Eight>(bin_sums + half);
+      g += bin_g, h += bin_h, over_g -= bin_g, over_h -= bin_h;
       gains[2 * b] += gain_of(g, h, inverse, by, low);
       gains[2 * b + 1] += gain_of(over_g, over_h, inverse, by, high);
     }
@@ -72,10 +74,10 @@ POLYRULE_VECTOR_CLONES void add_thresholds(const Sum* sums, std::size_t half, co
 class Scan {
  public:
   Scan(const Bins& bins, const GainQuery& query) : bins_(bins), query_(query), starts_(1, 0) {
-    for (std::size_t i = 0; i < query.chosen; ++i)
+    for (std::size_t i = 0; i < query.n_features; ++i)
       starts_.push_back(starts_.back() + 2 * static_cast<std::size_t>(bins.count[query.features[i]]));
     gains_.assign(starts_.back(), 0.0);
-    rows_.assign(starts_.back() / 2 + query.chosen, 0.0);
+    rows_.assign(starts_.back() / 2 + query.n_features, 0.0);
     examples_ = rows_;
   }
 
@@ -83,16 +85,16 @@ class Scan {
   // with the number of labels. Gains are still added up eight labels after the other.
   static constexpr std::size_t kMost = 256;
   std::size_t block() const {
-    std::int32_t most = 1;
-    for (std::size_t f = 0; f < bins_.features; ++f) most = std::max(most, bins_.count[f]);
-    const std::size_t fits = 4096 / (static_cast<std::size_t>(most) + 1);  // pairs of sums: 32 KB
+    std::int32_t max_bins = 1;
+    for (std::size_t f = 0; f < bins_.features; ++f) max_bins = std::max(max_bins, bins_.count[f]);
+    const std::size_t fits = 4096 / (static_cast<std::size_t>(max_bins) + 1);  // pairs of sums: 32 KB
     return std::clamp<std::size_t>(fits / kEight * kEight, kOneBlock, kMost);
   }
 
   // Turns to a block of labels; `total` is their sum over all rows that conditions decide about. The first column of
   // the first block counts rows, and gains nothing.
   void turn_to(const Labels& block, const Sum* total) {
-    half_ = block.half(), total_ = total, counts_ = block.labels == query_.judges;
+    half_ = block.half(), total_ = total, counts_ = block.labels == query_.labels;
     if (counts_) whole_ = total[0], covered_ = static_cast<Sum>(query_.offset[query_.columns]);
     offset_.assign(block.line(), 0.0);
     std::fill_n(inverse_, half_, 0.0);
@@ -117,15 +119,15 @@ class Scan {
         rows(i)[b] = line[0], examples(i)[b] = line[half_];
         line[0] = line[half_] = 0;
       }
-    const Judges by{inverse_, query_.ridge, query_.cost};
+    const GainParameters by{inverse_, query_.ridge, query_.cost};
     double* gains = &gains_[starts_[i]];
     if (bins_.nominal[f] != 0) return add_categories(sums, half_, rows(i), bins, offset_.get(), by, query_.sign, gains);
-    work.known.resize(2 * half_);
-    Sum* known = work.known.get();
-    for (std::size_t j = 0; j < 2 * half_; ++j) known[j] = total_[j] - sums[bins * 2 * half_ + j];
-    if (counts_) known[0] = known[half_] = 0;
+    work.known_sums.resize(2 * half_);
+    Sum* known_sums = work.known_sums.get();
+    for (std::size_t j = 0; j < 2 * half_; ++j) known_sums[j] = total_[j] - sums[bins * 2 * half_ + j];
+    if (counts_) known_sums[0] = known_sums[half_] = 0;
     const int low = sign_with(query_.sign, -bins_.direction[f]), high = sign_with(query_.sign, bins_.direction[f]);
-    add_thresholds(sums, half_, rows(i), std::max<std::size_t>(bins, 1) - 1, offset_.get(), known, by, low, high,
+    add_thresholds(sums, half_, rows(i), std::max<std::size_t>(bins, 1) - 1, offset_.get(), known_sums, by, low, high,
                    gains);
   }
 
@@ -161,8 +163,8 @@ class Scan {
     const bool low = sign_with(query_.sign, -bins_.direction[f]) != kForbidden;
     const bool high = sign_with(query_.sign, bins_.direction[f]) != kForbidden;
     const std::int32_t forbidden = bins_.forbidden[f];
-    Sum known = 0, known_examples = 0, below = 0, below_examples = 0;
-    for (std::size_t b = 0; b < bins; ++b) known += rows[b], known_examples += examples[b];
+    Sum known_rows = 0, known_examples = 0, below = 0, below_examples = 0;
+    for (std::size_t b = 0; b < bins; ++b) known_rows += rows[b], known_examples += examples[b];
     for (std::size_t b = 0; b + 1 < bins; ++b) {
       if (b > 0 && !(rows[b] > 0)) continue;  // the same rows as the threshold before
       below += rows[b], below_examples += examples[b];
@@ -170,7 +172,7 @@ class Scan {
       if (gains[2 * b] > best.gain && low && (forbidden < 0 || forbidden > bin) && proper(below, below_examples))
         best = {gains[2 * b], bin, at_most};
       if (gains[2 * b + 1] > best.gain && high && forbidden <= bin &&
-          proper(known - below, known_examples - below_examples))
+          proper(known_rows - below, known_examples - below_examples))
         best = {gains[2 * b + 1], bin, above};
     }
     return best;
@@ -182,7 +184,7 @@ class Scan {
 
   const Bins& bins_;
   const GainQuery& query_;
-  std::vector<std::size_t> starts_;         // per chosen feature: place of its first condition, two per bin
+  std::vector<std::size_t> starts_;         // per searched feature: place of its first condition, two per bin
   std::vector<double> gains_;               // per condition
   std::vector<Sum> rows_, examples_;        // per feature and bin, missing values included
   Sum whole_ = 0, covered_ = 0;             // all rows; examples that are covered in any case
@@ -199,23 +201,23 @@ std::vector<Best> best_conditions(const Bins& bins, const Gradients& gradients, 
   Counter counter(bins, gradients, query.rows, query.count);
   Scan scan(bins, query);
   const std::size_t widest = scan.block();
-  const int team = static_cast<int>(std::min(query.chosen, static_cast<std::size_t>(std::max(1, threads))));
+  const int team = static_cast<int>(std::min(query.n_features, static_cast<std::size_t>(std::max(1, threads))));
   for (std::size_t label = 0; label < query.wide; label += widest) {
-    const Labels block{query.judges + label, std::min(widest, query.wide - label)};
+    const Labels block{query.labels + label, std::min(widest, query.wide - label)};
     counter.turn_to(block);
     scan.turn_to(block, counter.total());
     std::atomic<std::size_t> next{0};
     on_threads(team, [&](int) {
       Workspace work;
-      for (std::size_t i = next.fetch_add(kFew); i < query.chosen; i = next.fetch_add(kFew)) {
-        work.features.assign(query.features + i, query.features + std::min(i + kFew, query.chosen));
+      for (std::size_t i = next.fetch_add(kFew); i < query.n_features; i = next.fetch_add(kFew)) {
+        work.features.assign(query.features + i, query.features + std::min(i + kFew, query.n_features));
         counter.count(work);
         for (std::size_t n = 0; n < work.features.size(); ++n) scan.add(i + n, work.sums[n].get(), work);
       }
     });
   }
   std::vector<Best> best;
-  for (std::size_t i = 0; i < query.chosen; ++i) best.push_back(scan.best(i));
+  for (std::size_t i = 0; i < query.n_features; ++i) best.push_back(scan.best(i));
   return best;
 }
 

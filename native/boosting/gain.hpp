@@ -11,11 +11,12 @@ using Code = std::uint16_t;
 
 // Columns as `polyrule.binning.binned_table.BinnedTable` stores them.
 struct Bins {
-  const Code* dense;          // [slots][rows]
-  const std::int32_t* slot;   // per feature: its row in `dense`, or -1 where only unusual codes are listed
+  const Code* dense;  // [slots][rows]
+  const std::int32_t*
+      slot;  // per feature: its row in `dense`, or -1 if the codes other than the most common are listed
   const std::int32_t* count;  // per feature: number of bins; this code itself means "missing"
   const std::uint8_t* nominal;
-  const std::int32_t* usual;  // per listed feature: the code of all rows that are not listed
+  const std::int32_t* most_common;  // per listed feature: the code of all rows that are not listed
   const std::int64_t* starts;
   const std::int32_t* listed_rows;
   const Code* listed_codes;
@@ -31,15 +32,15 @@ struct Gradients {
   std::size_t columns;
 };
 
-// A query: the rows that a condition decides about, the labels that judge it, and the parameters of the gain.
+// A query: the rows that a condition decides about, the labels whose gains it adds, and the parameters of the gain.
 struct GainQuery {
   const std::int32_t* rows;
   std::size_t count;
-  const std::int64_t* judges;  // columns, ascending, the first one included
+  const std::int64_t* labels;  // columns, ascending, the first one included
   std::size_t wide;
   std::size_t columns;           // of all gradients
   const std::int64_t* features;  // to search
-  std::size_t chosen;
+  std::size_t n_features;
   const std::int64_t *root, *offset;  // per column: hessian of all rows; [2][columns] of rows covered in any case
   double ridge, cost;
   int sign;               // required of the weights of the body, 0 for any
@@ -53,7 +54,7 @@ struct Best {
   std::uint8_t test = 0;  // at most, above, or the category
 };
 
-// The best condition of each chosen feature, the first of equals.
+// The best condition of each searched feature, the first of equals.
 std::vector<Best> best_conditions(const Bins& bins, const Gradients& gradients, const GainQuery& query, int threads);
 
 }  // namespace polyrule

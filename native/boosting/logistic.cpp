@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -20,11 +19,11 @@
 namespace polyrule {
 namespace {
 
-using namespace polyrule_slopes;
+using namespace polyrule_gradients;
 
 constexpr std::size_t kBlock = 512;             // rows at a time: their numbers stay in the nearest cache
 constexpr std::size_t kEight = 8, kWays = 256;  // rules at a time, and in how many ways eight of them may cover a row
-constexpr double kLeastCurvature = 1e-9;        // keeps the matrix of a rule without effect regular
+constexpr double kMinHessian = 1e-9;            // keeps the matrix of a rule without effect regular
 
 // Notes which rows a rule covers, by its bit.
 POLYRULE_VECTOR_CLONES void note_way(std::uint8_t* __restrict ways, const std::uint8_t* __restrict cover,
@@ -43,7 +42,7 @@ void add_by_way(Whole* __restrict sums, const std::uint8_t* __restrict ways, con
   for (std::size_t r = 0; r < rows; ++r) sums[r % 2 * kWays + ways[r]] += values[r];
 }
 
-// Adds the second half of twice as many sums to the first half, and returns what it came to.
+// Adds the second half of twice as many sums to the first half, and returns its sum.
 POLYRULE_VECTOR_CLONES Whole fold(Whole* __restrict sums, std::size_t half) {
   Whole total = 0;
   for (std::size_t w = 0; w < half; ++w) total += sums[half + w], sums[w] += sums[half + w];
@@ -51,54 +50,54 @@ POLYRULE_VECTOR_CLONES Whole fold(Whole* __restrict sums, std::size_t half) {
 }
 
 // Two loops: in one, compilers would treat the largest size separately, and use no vectors.
-POLYRULE_VECTOR_CLONES void fall(const double* __restrict scores, double* __restrict away, std::size_t rows) {
+POLYRULE_VECTOR_CLONES void write_exp_neg(const double* __restrict scores, double* __restrict decay, std::size_t rows) {
   for (std::size_t r = 0; r < rows; ++r) {
     const double size = std::fabs(scores[r]);
-    away[r] = size < kFarthest ? size : kFarthest;
+    decay[r] = size < kFarthest ? size : kFarthest;
   }
-  for (std::size_t r = 0; r < rows; ++r) away[r] = exp_neg(away[r]);
+  for (std::size_t r = 0; r < rows; ++r) decay[r] = exp_neg(decay[r]);
 }
 
-POLYRULE_VECTOR_CLONES void write_chances(const double* __restrict scores, const double* __restrict away,
-                                          double* __restrict chances, std::size_t rows) {
-  for (std::size_t r = 0; r < rows; ++r) chances[r] = sigmoid(scores[r], away[r]);
+POLYRULE_VECTOR_CLONES void write_probabilities(const double* __restrict scores, const double* __restrict decay,
+                                                double* __restrict probabilities, std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) probabilities[r] = sigmoid(scores[r], decay[r]);
 }
 
-POLYRULE_VECTOR_CLONES void write_gradients(const double* __restrict chances, const float* __restrict targets,
+POLYRULE_VECTOR_CLONES void write_gradients(const double* __restrict probabilities, const float* __restrict targets,
                                             const double* __restrict weights, double unit, Whole* __restrict out,
                                             std::size_t rows) {
   const Contribution contributed(unit);
   for (std::size_t r = 0; r < rows; ++r)
-    out[r] = contributed(weights[r], gradient_of(chances[r], static_cast<double>(targets[r])));
+    out[r] = contributed(weights[r], gradient_of(probabilities[r], static_cast<double>(targets[r])));
 }
 
-POLYRULE_VECTOR_CLONES void write_hessians(const double* __restrict chances, const float* __restrict targets,
+POLYRULE_VECTOR_CLONES void write_hessians(const double* __restrict probabilities, const float* __restrict targets,
                                            const double* __restrict weights, double unit, Whole* __restrict out,
                                            std::size_t rows) {
   const Contribution contributed(unit);
   for (std::size_t r = 0; r < rows; ++r)
-    out[r] = contributed(weights[r], hessian_of(chances[r], static_cast<double>(targets[r])));
+    out[r] = contributed(weights[r], hessian_of(probabilities[r], static_cast<double>(targets[r])));
 }
 
 // Rules that may weigh a label.
-std::vector<std::size_t> rules_of(const Weights& given, std::size_t label) {
+std::vector<std::size_t> rules_of(const Weights& weights, std::size_t label) {
   std::vector<std::size_t> rules;
-  for (std::size_t k = 0; k < given.size; ++k)
-    if (given.support[k * given.count + label]) rules.push_back(k);
+  for (std::size_t k = 0; k < weights.size; ++k)
+    if (weights.support[k * weights.count + label]) rules.push_back(k);
   return rules;
 }
 
-// Rules that may weigh a label, and what any of each eight together add to a score.
+// Rules that may weigh a label, and the sum of weights of every subset of each eight.
 struct Column {
   std::vector<std::size_t> rules;
   std::vector<double> sums;  // [eights][ways]
 
-  Column(const Weights& given, std::size_t label) : rules(rules_of(given, label)), sums(eights() * kWays) {
+  Column(const Weights& weights, std::size_t label) : rules(rules_of(weights, label)), sums(eights() * kWays) {
     for (std::size_t i = 0; i < rules.size(); ++i) {
       const std::size_t ways = std::size_t{1} << i % kEight;
       double* from = &sums[i / kEight * kWays];
       for (std::size_t w = 0; w < ways; ++w)
-        from[ways + w] = from[w] + given.coefficients[rules[i] * given.count + label];
+        from[ways + w] = from[w] + weights.coefficients[rules[i] * weights.count + label];
     }
   }
   std::size_t eights() const { return (rules.size() + kEight - 1) / kEight; }
@@ -107,7 +106,7 @@ struct Column {
 // One label's numbers for a block of rows.
 struct Workspace {
   explicit Workspace(const Column& column) : ways(column.eights() * kBlock) {}
-  double scores[kBlock], away[kBlock], chances[kBlock];
+  double scores[kBlock], decay[kBlock], probabilities[kBlock];
   Whole first[kBlock], second[kBlock];
   std::vector<std::uint8_t> ways;  // [eights][kBlock]: which of the rules cover each row
 };
@@ -120,7 +119,7 @@ void score(const Problem& problem, const Column& column, std::size_t first, std:
   std::fill_n(work.scores, rows, 0.0);
   for (std::size_t e = 0; e < column.eights(); ++e)
     add_weights(work.scores, &work.ways[e * kBlock], &column.sums[e * kWays], rows);
-  fall(work.scores, work.away, rows);
+  write_exp_neg(work.scores, work.decay, rows);
 }
 
 // Calls visit(first, rows) with the scores of every block of rows.
@@ -136,21 +135,21 @@ void each_block(const Problem& problem, const Column& column, Workspace& work, c
 // The derivative of the loss by each of the column's weights, in units.
 std::vector<Whole> gradient(const Problem& problem, const Column& column, const float* targets, double unit,
                             Workspace& work) {
-  std::vector<Whole> sums(column.eights() * 2 * kWays, 0), found(column.rules.size());
+  std::vector<Whole> sums(column.eights() * 2 * kWays, 0), derivatives(column.rules.size());
   each_block(problem, column, work, [&](std::size_t first, std::size_t rows) {
-    write_chances(work.scores, work.away, work.chances, rows);
-    write_gradients(work.chances, targets + first, problem.weights + first, unit, work.first, rows);
+    write_probabilities(work.scores, work.decay, work.probabilities, rows);
+    write_gradients(work.probabilities, targets + first, problem.weights + first, unit, work.first, rows);
     for (std::size_t e = 0; e < column.eights(); ++e)
       add_by_way(&sums[e * 2 * kWays], &work.ways[e * kBlock], work.first, rows);
   });
   for (std::size_t i = column.eights() * kEight; i-- > 0;) {  // the last of an eight first: its ways become the others'
-    Whole* mine = &sums[i / kEight * 2 * kWays];
+    Whole* eight_sums = &sums[i / kEight * 2 * kWays];
     const std::size_t ways = std::size_t{1} << i % kEight;
-    if (2 * ways == kWays) fold(mine, kWays);
-    const Whole sum = fold(mine, ways);
-    if (i < found.size()) found[i] = sum;
+    if (2 * ways == kWays) fold(eight_sums, kWays);
+    const Whole sum = fold(eight_sums, ways);
+    if (i < derivatives.size()) derivatives[i] = sum;
   }
-  return found;
+  return derivatives;
 }
 
 // The matrix of second derivatives: most rows are covered by few rules, so row by row their pairs are counted.
@@ -158,18 +157,18 @@ void hessian(const Problem& problem, const Column& column, const float* targets,
              double* matrix) {
   const std::size_t size = column.rules.size();
   std::vector<Whole> sums(size * size, 0);
-  std::vector<std::size_t> here(size);
+  std::vector<std::size_t> covering(size);
   each_block(problem, column, work, [&](std::size_t first, std::size_t rows) {
-    write_chances(work.scores, work.away, work.chances, rows);
-    write_hessians(work.chances, targets + first, problem.weights + first, unit, work.second, rows);
+    write_probabilities(work.scores, work.decay, work.probabilities, rows);
+    write_hessians(work.probabilities, targets + first, problem.weights + first, unit, work.second, rows);
     for (std::size_t r = 0; r < rows; ++r) {
       std::size_t count = 0;
       for (std::size_t e = 0; e < column.eights(); ++e)
         for (unsigned way = work.ways[e * kBlock + r]; way != 0; way &= way - 1)
-          here[count++] = e * kEight + static_cast<std::size_t>(std::countr_zero(way));
+          covering[count++] = e * kEight + static_cast<std::size_t>(std::countr_zero(way));
       for (std::size_t a = 0; a < count; ++a) {
-        Whole* line = &sums[here[a] * size];
-        for (std::size_t b = 0; b <= a; ++b) line[here[b]] += work.second[r];
+        Whole* line = &sums[covering[a] * size];
+        for (std::size_t b = 0; b <= a; ++b) line[covering[b]] += work.second[r];
       }
     }
   });
@@ -204,22 +203,22 @@ void solve(const double* parts, std::size_t size, double* values) {
 }
 
 // The diagonal of the inverse.
-void invert_diagonal(const double* parts, std::size_t size, double* found) {
+void invert_diagonal(const double* parts, std::size_t size, double* diagonal) {
   std::vector<double> unit(size);
   for (std::size_t k = 0; k < size; ++k) {
     std::fill(unit.begin(), unit.end(), 0.0);
     unit[k] = 1;
     for (std::size_t j = k; j < size; ++j)
       for (std::size_t i = j + 1; i < size; ++i) unit[i] -= parts[i * size + j] * unit[j];
-    found[k] = 0;
-    for (std::size_t i = k; i < size; ++i) found[k] += unit[i] * unit[i] / parts[i * size + i];
+    diagonal[k] = 0;
+    for (std::size_t i = k; i < size; ++i) diagonal[k] += unit[i] * unit[i] / parts[i * size + i];
   }
 }
 
-// Runs work(parts, size, values) for every label whose matrix, penalties added, can be split. Its values are those that
-// are `given` for its rules, if any, and then what was found.
+// Runs work(parts, size, values) for every label whose matrix, penalties added, can be split. Its values are the
+// `gradient` for its rules, if any, and then the results.
 template <class Work>
-NewtonResult each_split(const double* matrix, const Weights& weights, const double* penalties, const double* given,
+NewtonResult each_split(const double* matrix, const Weights& weights, const double* penalties, const double* gradient,
                         const Work& work) {
   NewtonResult out{std::vector<double>(weights.size * weights.count, 0.0), std::vector<std::uint8_t>(weights.count, 1)};
   std::vector<double> parts, column, values;
@@ -228,11 +227,11 @@ NewtonResult each_split(const double* matrix, const Weights& weights, const doub
     const std::size_t inside = rules.size();
     parts.assign(matrix, matrix + inside * inside);
     matrix += inside * inside;
-    for (std::size_t i = 0; i < inside; ++i) parts[i * inside + i] += penalties[rules[i]] + kLeastCurvature;
+    for (std::size_t i = 0; i < inside; ++i) parts[i * inside + i] += penalties[rules[i]] + kMinHessian;
     out.good[l] = split(parts.data(), inside, column);
     if (!out.good[l]) continue;
     values.resize(inside);
-    for (std::size_t i = 0; given && i < inside; ++i) values[i] = given[rules[i] * weights.count + l];
+    for (std::size_t i = 0; gradient && i < inside; ++i) values[i] = gradient[rules[i] * weights.count + l];
     work(parts.data(), inside, values.data());
     for (std::size_t i = 0; i < inside; ++i) out.values[rules[i] * weights.count + l] = values[i];
   }
@@ -241,120 +240,69 @@ NewtonResult each_split(const double* matrix, const Weights& weights, const doub
 
 }  // namespace
 
-std::size_t matrix_cells(const Weights& given) {
+std::size_t matrix_cells(const Weights& weights) {
   std::size_t cells = 0;
-  for (std::size_t l = 0; l < given.count; ++l) {
-    const std::size_t inside = rules_of(given, l).size();
+  for (std::size_t l = 0; l < weights.count; ++l) {
+    const std::size_t inside = rules_of(weights, l).size();
     cells += inside * inside;
   }
   return cells;
 }
 
-std::vector<double> logistic_gradients(const Problem& problem, const Weights& given, double unit, int threads) {
-  std::vector<double> found(given.size * given.count, 0.0);
-  parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
-    const Column column(given, l);
+std::vector<double> logistic_gradients(const Problem& problem, const Weights& weights, double unit, int threads) {
+  std::vector<double> gradients(weights.size * weights.count, 0.0);
+  parallel_for(weights.count, std::max(1, threads), [&](std::size_t l) {
+    const Column column(weights, l);
     const auto work = std::make_unique<Workspace>(column);
-    const std::vector<Whole> sums = gradient(problem, column, problem.target(given.labels[l]), unit, *work);
+    const std::vector<Whole> sums = gradient(problem, column, problem.target(weights.labels[l]), unit, *work);
     for (std::size_t i = 0; i < sums.size(); ++i)
-      found[column.rules[i] * given.count + l] = static_cast<double>(sums[i]) / unit;
+      gradients[column.rules[i] * weights.count + l] = static_cast<double>(sums[i]) / unit;
   });
-  return found;
+  return gradients;
 }
 
-std::vector<double> logistic_hessians(const Problem& problem, const Weights& given, double unit, int threads) {
+std::vector<double> logistic_hessians(const Problem& problem, const Weights& weights, double unit, int threads) {
   std::vector<Column> columns;
   std::vector<std::size_t> starts(1, 0);
-  for (std::size_t l = 0; l < given.count; ++l) {
-    columns.emplace_back(given, l);
+  for (std::size_t l = 0; l < weights.count; ++l) {
+    columns.emplace_back(weights, l);
     starts.push_back(starts.back() + columns.back().rules.size() * columns.back().rules.size());
   }
   std::vector<double> matrices(starts.back());
-  parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
+  parallel_for(weights.count, std::max(1, threads), [&](std::size_t l) {
     const auto work = std::make_unique<Workspace>(columns[l]);
-    hessian(problem, columns[l], problem.target(given.labels[l]), unit, *work, matrices.data() + starts[l]);
+    hessian(problem, columns[l], problem.target(weights.labels[l]), unit, *work, matrices.data() + starts[l]);
   });
   return matrices;
 }
 
-void write_gradients_hessians(const Problem& problem, const Weights& given, double scale, int threads,
+void write_gradients_hessians(const Problem& problem, const Weights& weights, double scale, int threads,
                               std::size_t columns, std::int32_t* gradient, std::int32_t* hessian) {
-  parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
-    const Column column(given, l);
+  parallel_for(weights.count, std::max(1, threads), [&](std::size_t l) {
+    const Column column(weights, l);
     const auto work = std::make_unique<Workspace>(column);
-    const std::size_t place = static_cast<std::size_t>(given.labels[l]) + 1;  // the first column counts rows
-    const float* target = problem.target(given.labels[l]);
+    const std::size_t place = static_cast<std::size_t>(weights.labels[l]) + 1;  // the first column counts rows
+    const float* target = problem.target(weights.labels[l]);
     each_block(problem, column, *work, [&](std::size_t first, std::size_t rows) {
-      write_chances(work->scores, work->away, work->chances, rows);
-      write_gradients(work->chances, target + first, problem.weights + first, scale, work->first, rows);
-      write_hessians(work->chances, target + first, problem.weights + first, scale, work->second, rows);
+      write_probabilities(work->scores, work->decay, work->probabilities, rows);
+      write_gradients(work->probabilities, target + first, problem.weights + first, scale, work->first, rows);
+      write_hessians(work->probabilities, target + first, problem.weights + first, scale, work->second, rows);
       for (std::size_t r = 0; r < rows; ++r) {
-        const Whole least = target[first + r] == target[first + r];  // a known label keeps some
+        const Whole min_hessian = target[first + r] == target[first + r];  // a known label has some
         gradient[(first + r) * columns + place] = static_cast<std::int32_t>(work->first[r]);
-        hessian[(first + r) * columns + place] = static_cast<std::int32_t>(std::max(work->second[r], least));
+        hessian[(first + r) * columns + place] = static_cast<std::int32_t>(std::max(work->second[r], min_hessian));
       }
     });
   });
 }
 
-namespace {
-
-// Numbers may be too large for `Contribution`, whose way to round is quicker.
-POLYRULE_INLINE Whole contributed(double weight, double value, double fine, double coarse) {
-  return static_cast<Whole>(std::nearbyint(weight * coarse * std::nearbyint(fine * value)));
-}
-
-POLYRULE_VECTOR_CLONES void add_line(const double* __restrict scores, const double* __restrict truth,
-                                     const double* __restrict weights, std::size_t count, double shift, double slope,
-                                     double fine, double coarse, Whole* __restrict sums) {
-  double moved[kBlock], away[kBlock];
-  for (std::size_t r = 0; r < count; ++r) {
-    moved[r] = shift + slope * scores[r];
-    const double size = std::fabs(moved[r]);
-    away[r] = size < kFarthest ? size : kFarthest;
-  }
-  Whole found[6] = {};
-  for (std::size_t r = 0; r < count; ++r) {
-    const double far = exp_neg(away[r]), chance = sigmoid(moved[r], far), score = scores[r], weight = weights[r];
-    const double loss = (moved[r] > 0 ? moved[r] : 0.0) + log_one_plus(far) - truth[r] * moved[r];
-    const double surplus = chance - truth[r], bent = chance * (1 - chance);
-    found[0] += contributed(weight, loss, fine, coarse);
-    found[1] += contributed(weight, surplus, fine, coarse);
-    found[2] += contributed(weight, surplus * score, fine, coarse);
-    found[3] += contributed(weight, bent, fine, coarse);
-    found[4] += contributed(weight, bent * score, fine, coarse);
-    found[5] += contributed(weight, bent * score * score, fine, coarse);
-  }
-  for (std::size_t k = 0; k < 6; ++k) sums[k] += found[k];
-}
-
-}  // namespace
-
-std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
-                                      std::size_t count, double shift, double slope, double unit, int threads) {
-  const double fine = std::min(unit, kFinest), coarse = unit / fine;
-  std::array<std::int64_t, 6> sums{};
-  std::mutex guard;
-  constexpr std::size_t kShare = 64 * kBlock;
-  parallel_for((count + kShare - 1) / kShare, std::max(1, threads), [&](std::size_t share) {
-    Whole found[6] = {};
-    const std::size_t end = std::min(count, (share + 1) * kShare);
-    for (std::size_t first = share * kShare; first < end; first += kBlock)
-      add_line(scores + first, truth + first, weights + first, std::min(kBlock, end - first), shift, slope, fine,
-               coarse, found);
-    const std::lock_guard lock(guard);
-    for (std::size_t k = 0; k < 6; ++k) sums[k] += found[k];
-  });
-  return sums;
-}
-
-NewtonResult newton_steps(const double* matrices, const Weights& given, const double* penalties,
+NewtonResult newton_steps(const double* matrices, const Weights& weights, const double* penalties,
                           const double* gradient) {
-  return each_split(matrices, given, penalties, gradient, solve);
+  return each_split(matrices, weights, penalties, gradient, solve);
 }
 
-NewtonResult inverse_diagonals(const double* matrices, const Weights& given, const double* penalties) {
-  return each_split(matrices, given, penalties, nullptr, invert_diagonal);
+NewtonResult inverse_diagonals(const double* matrices, const Weights& weights, const double* penalties) {
+  return each_split(matrices, weights, penalties, nullptr, invert_diagonal);
 }
 
 }  // namespace polyrule

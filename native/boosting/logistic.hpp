@@ -1,7 +1,6 @@
 // The derivatives of the loss of additive rules with weighted heads, and Newton's steps, label by label.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,22 +27,17 @@ struct Weights {
 };
 
 // Cells of all matrices: per label, one row and column for every rule that may weigh it.
-std::size_t matrix_cells(const Weights& given);
+std::size_t matrix_cells(const Weights& weights);
 
 // Derivatives of each label's loss by the weights, [rules][labels].
-std::vector<double> logistic_gradients(const Problem& problem, const Weights& given, double unit, int threads);
+std::vector<double> logistic_gradients(const Problem& problem, const Weights& weights, double unit, int threads);
 
 // Second derivatives, one matrix after the other.
-std::vector<double> logistic_hessians(const Problem& problem, const Weights& given, double unit, int threads);
+std::vector<double> logistic_hessians(const Problem& problem, const Weights& weights, double unit, int threads);
 
 // First and second derivatives by every score, in whole units, into [rows][columns]: label k is column k + 1.
-void write_gradients_hessians(const Problem& problem, const Weights& given, double scale, int threads,
+void write_gradients_hessians(const Problem& problem, const Weights& weights, double scale, int threads,
                               std::size_t columns, std::int32_t* gradient, std::int32_t* hessian);
-
-// Sums of calibration, in units, over scores that a line has moved: losses, their first derivatives by shift and slope,
-// and their second derivatives.
-std::array<std::int64_t, 6> line_sums(const double* scores, const double* truth, const double* weights,
-                                      std::size_t count, double shift, double slope, double unit, int threads);
 
 // Numbers by rule and label, and which labels' matrices were positive definite.
 struct NewtonResult {
@@ -51,10 +45,10 @@ struct NewtonResult {
   std::vector<std::uint8_t> good;
 };
 
-// Solve (matrix + penalties) step = gradient for every label, or find the diagonals of the inverses. Coefficients are
-// not looked at.
-NewtonResult newton_steps(const double* matrices, const Weights& given, const double* penalties,
+// Solve (matrix + penalties) step = gradient for every label, or compute the diagonals of the inverses. Coefficients
+// are not used.
+NewtonResult newton_steps(const double* matrices, const Weights& weights, const double* penalties,
                           const double* gradient);
-NewtonResult inverse_diagonals(const double* matrices, const Weights& given, const double* penalties);
+NewtonResult inverse_diagonals(const double* matrices, const Weights& weights, const double* penalties);
 
 }  // namespace polyrule

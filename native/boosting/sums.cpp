@@ -20,10 +20,10 @@ POLYRULE_INLINE void add_rows(Part* const* parts, const Code* const* codes, cons
                               const Part* __restrict sums, std::size_t rows, std::size_t line) {
   for (std::size_t k = 0; k < rows; ++k)
     for (std::size_t j = 0; j < line; j += kSixteen) {
-      const Sixteen own = load<Sixteen>(sums + k * line + j);
+      const Sixteen values = load<Sixteen>(sums + k * line + j);
       for (std::size_t n = 0; n < number; ++n) {
         Part* to = parts[n] + codes[n][row[k]] * line + j;
-        store(to, load<Sixteen>(to) + own);
+        store(to, load<Sixteen>(to) + values);
       }
     }
 }
@@ -35,9 +35,9 @@ POLYRULE_VECTOR_CLONES void add_one(Part* const* parts, const Code* const* codes
 
 POLYRULE_VECTOR_CLONES void add_few(Part* const* parts, const Code* const* codes, const std::int32_t* row,
                                     const Part* sums, std::size_t rows, std::size_t line) {
-  Part* const own[] = {parts[0], parts[1], parts[2], parts[3]};
+  Part* const histograms[] = {parts[0], parts[1], parts[2], parts[3]};
   const Code* const bins[] = {codes[0], codes[1], codes[2], codes[3]};
-  add_rows<kFew>(own, bins, row, sums, rows, line);
+  add_rows<kFew>(histograms, bins, row, sums, rows, line);
 }
 
 POLYRULE_VECTOR_CLONES void add_listed(Part* __restrict histogram, const Code* code, const std::int32_t* place,
@@ -61,8 +61,8 @@ POLYRULE_VECTOR_CLONES void add_to(Sum* __restrict to, const Sum* __restrict fro
   for (std::size_t j = 0; j < count; ++j) to[j] += from[j];
 }
 
-POLYRULE_VECTOR_CLONES void take_from(Sum* __restrict away, const Sum* __restrict what, std::size_t count) {
-  for (std::size_t j = 0; j < count; ++j) away[j] -= what[j];
+POLYRULE_VECTOR_CLONES void subtract(Sum* __restrict to, const Sum* __restrict from, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) to[j] -= from[j];
 }
 
 }  // namespace
@@ -93,9 +93,9 @@ void Counter::turn_to(const Labels& block) {
   total_.resize(line_);
   LineArray<Part> part;
   for (std::size_t first = 0; first == 0 || first < count_; first += together_) {
-    const std::size_t some = std::min(together_, count_ - first);
+    const std::size_t n_rows = std::min(together_, count_ - first);
     part.assign(line_, 0);
-    for (std::size_t k = first; k < first + some; ++k)
+    for (std::size_t k = first; k < first + n_rows; ++k)
       for (std::size_t j = 0; j < line_; ++j) part[j] += sums_[k * line_ + j];
     widen(total_.get(), part.get(), line_, first == 0);
   }
@@ -125,10 +125,10 @@ void Counter::count_dense(const std::size_t* places, std::size_t number, Workspa
       parts[n] = part;
       codes[n] = bins_.dense + static_cast<std::size_t>(bins_.slot[work.features[places[n]]]) * bins_.rows;
     }
-    const std::size_t some = std::min(together_, count_ - first);
+    const std::size_t n_rows = std::min(together_, count_ - first);
     const Part* sums = sums_.get() + first * line_;
-    number == kFew ? add_few(parts, codes, rows_ + first, sums, some, line_)
-                   : add_one(parts, codes, rows_ + first, sums, some, line_);
+    number == kFew ? add_few(parts, codes, rows_ + first, sums, n_rows, line_)
+                   : add_one(parts, codes, rows_ + first, sums, n_rows, line_);
     for (std::size_t n = 0; n < number; ++n)
       widen(work.sums[places[n]].get(), parts[n], cells(work.features[places[n]]), first == 0);
   }
@@ -146,16 +146,16 @@ void Counter::count_listed(std::size_t place, Workspace& work) const {
   }
   Sum* sums = work.sums[place].get();
   for (std::size_t first = 0; first == 0 || first < work.place.size(); first += together_) {
-    const std::size_t some = std::min(together_, work.place.size() - first);
+    const std::size_t n_listed = std::min(together_, work.place.size() - first);
     work.part.assign(cells(f), 0);
-    add_listed(work.part.get(), work.code.data() + first, work.place.data() + first, sums_.get(), some, line_);
+    add_listed(work.part.get(), work.code.data() + first, work.place.data() + first, sums_.get(), n_listed, line_);
     widen(sums, work.part.get(), cells(f), first == 0);
   }
-  // The usual bin has the rest of the total; sums are whole numbers, so the difference is exact.
-  Sum* usual = sums + static_cast<std::size_t>(bins_.usual[f]) * line_;
-  add_to(usual, total_.get(), line_);
+  // The most common bin has the rest of the total; sums are whole numbers, so the difference is exact.
+  Sum* most_common = sums + static_cast<std::size_t>(bins_.most_common[f]) * line_;
+  add_to(most_common, total_.get(), line_);
   for (Sum* other = sums; other < sums + cells(f); other += line_)
-    if (other != usual) take_from(usual, other, line_);
+    if (other != most_common) subtract(most_common, other, line_);
 }
 
 }  // namespace polyrule

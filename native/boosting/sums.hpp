@@ -31,7 +31,7 @@ struct Workspace {
   std::vector<std::size_t> features;  // few, to be counted together: each row's gradients are then fetched once
   LineArray<Sum> sums[kFew];          // lines of all bins of each, those of missing values last
   LineArray<Part> part;
-  LineArray<Sum> known;
+  LineArray<Sum> known_sums;
   std::vector<std::int32_t> place;  // of listed rows
   std::vector<Code> code;           // and their codes
 };

@@ -28,8 +28,8 @@ class Decider {
       working_upto += node_.occurs[b];
       add(b, upto_);
       for (const bool above : {false, true})
-        if (is_cut(above, node_.weight[b], upto, known_weight, node_.weight[missing], working_before, working_upto,
-                   working_known))
+        if (is_threshold(above, node_.weight[b], upto, known_weight, node_.weight[missing], working_before,
+                         working_upto, working_known))
           offer(number, column, b, above, above ? known_weight - upto : upto, upto_.data());
     }
   }

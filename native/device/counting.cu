@@ -1,7 +1,7 @@
 // The kernels around the shared functions of counting.h, which the reader of this file puts in front of it.
 using namespace polyrule_count;
 
-// What a run may be tuned by: threads of a counting block, such blocks that share a multiprocessor, and most columns that
+// Tuning parameters: threads of a counting block, such blocks that share a multiprocessor, and most columns that
 // one of them counts together; rows that are listed together.
 #ifndef POLYRULE_THREADS
 #define POLYRULE_THREADS 1024
@@ -11,10 +11,10 @@ using namespace polyrule_count;
 #endif
 constexpr int kTogether = POLYRULE_TOGETHER;
 
-// A touch is a row's number in its chunk and, in the lower bits, label * 4 + kind.
+// A touch is a row's number in its chunk and, in the lower bits, label * 4 + outcome.
 constexpr int kChunk = POLYRULE_CHUNK, kPlaceBits = 18;
 
-// Codes of one column: those of a feature, or of what earlier rules have set for a label.
+// Codes of one column: those of a feature, or of the values that earlier rules have set for a label.
 template <class Code>
 struct FeatureCodes {
   const Code* codes;
@@ -124,7 +124,7 @@ count_shared(const void* codes, i64 stride, int features, const u64* set, const 
         if (c < n_together) {
           const int at = begin[c] + column[c](row) * slots;
           if (place >= 0) atomicAdd(&cells[at + place], w);
-          else  // a kind that nobody expected is counted all the same
+          else  // an outcome without a place is counted in global memory
             atomicAdd(reinterpret_cast<u64*>(&outcomes[(starts[first] + at / slots) * labels * kOutcomes + full]), u64(w));
         }
     }
@@ -220,7 +220,7 @@ __global__ void decide(const Measure* by, const i64* outcomes, const i64* weight
       const i64 upto = weight_upto[bin], known_weight = weight_upto[last];
       const i64 before = b ? occurs_upto[bin - 1] : 0;
       const i64 covered = above ? known_weight - upto : upto;
-      if (is_cut(above, bin_weight, upto, known_weight, weight[ends[c] - 1], before, occurs_upto[bin], occurs_upto[last]) &&
+      if (is_threshold(above, bin_weight, upto, known_weight, weight[ends[c] - 1], before, occurs_upto[bin], occurs_upto[last]) &&
           covered >= min_coverage)
         candidate = judge(measure, outcomes_upto + bin * width, outcomes_upto + last * width, above, total, allowed, labels, own_label[c],
                       order);

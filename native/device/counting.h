@@ -22,7 +22,7 @@ using wide = POLYRULE_WIDE;
 using i64 = long long;
 using u64 = unsigned long long;
 
-// Kinds of a covered row for one label: bit 0 is the truth, bit 1 whether an earlier rule has set the label.
+// Outcomes of a covered row for one label: bit 0 is the truth, bit 1 whether an earlier rule has set the label.
 constexpr int kOutcomes = 4;
 
 POLYRULE_BOTH int first_set_bit(u64 bits) {
@@ -37,12 +37,12 @@ POLYRULE_BOTH int outcome_at(u64 truth, u64 set, int bit) {
   return static_cast<int>(((truth >> bit) & 1) | (((set >> bit) & 1) << 1));
 }
 
-// Labels of a word whose kind is not the usual one. `mode_truth` and `mode_set` hold the usual kinds as bits.
+// Labels of a word whose outcome is not the most common one, which `mode_truth` and `mode_set` hold as bits.
 POLYRULE_BOTH u64 off_mode(u64 truth, u64 set, u64 mode_truth, u64 mode_set, u64 labels) {
   return ((truth ^ mode_truth) | (set ^ mode_set)) & labels;
 }
 
-// Code of a label column: what was set, or 2 where nothing was.
+// Code of a label column: the value that was set, or 2 if none was.
 POLYRULE_BOTH int label_code(u64 set, u64 value, int bit) {
   return (set >> bit) & 1 ? static_cast<int>((value >> bit) & 1) : 2;
 }
@@ -62,11 +62,11 @@ POLYRULE_BOTH bool better(const Candidate& a, const Candidate& b) {
   return a.order < b.order;
 }
 
-// What a literal adds to the true positives of a head that its label has brought so many to already: of a label's two
-// literals that are as good, the one with more true positives counts.
+// True positives that a literal adds to a head to which its label has already added `joined`: of a label's two literals
+// with equal values, the one with more true positives counts.
 POLYRULE_BOTH i64 joins(i64 tp, i64 joined) { return tp > joined ? tp - joined : 0; }
 
-// What a literal is judged by: coefficients of (constant, TP, FP, TN, FN), and whether a head holds one label only.
+// The measure of a literal: coefficients of (constant, TP, FP, TN, FN), and whether a head holds one label only.
 struct Measure {
   i64 num[5], den[5];
   bool single;
@@ -76,9 +76,9 @@ POLYRULE_BOTH i64 linear(const i64* row, i64 tp, i64 fp, i64 tn, i64 fn) {
   return row[0] + row[1] * tp + row[2] * fp + row[3] * tn + row[4] * fn;
 }
 
-// The best head of a body: the literals that reach the best value of a single one. `upto[label * 4 + kind]` counts what
-// lies below a cut, `all` the whole node; `above` asks for the difference. `total[label * 2 + truth]` is the working
-// set, `allowed[label * 2 + value]` says which literals may be used; `own_label` is a label that may not.
+// The best head of a body: the literals that reach the best value of a single one. `upto[label * 4 + outcome]` counts
+// the rows up to a threshold, `all` the whole node; `above` selects the difference. `total[label * 2 + truth]` is the
+// working set, `allowed[label * 2 + value]` marks the literals that may be used; `own_label` is a label that may not.
 POLYRULE_BOTH Candidate judge(const Measure& measure, const i64* upto, const i64* all, bool above, const i64* total,
                               const unsigned char* allowed, int labels, int own_label, i64 order) {
   Candidate best{0, 1, 0, -1};
@@ -112,10 +112,10 @@ POLYRULE_BOTH Candidate judge(const Measure& measure, const i64* upto, const i64
   return best;
 }
 
-// Whether the cut after bin `b` of a numeric column makes a candidate. Weights of the node: in the bin, up to it,
+// True if the threshold after bin `b` of a numeric column is a candidate. Weights of the node: in the bin, up to it,
 // known, missing; of the working set: in the bins before `b`, up to it, known.
-POLYRULE_BOTH bool is_cut(bool above, i64 weight_in_bin, i64 upto, i64 known_weight, i64 missing, i64 working_before,
-                          i64 working_upto, i64 working_known) {
+POLYRULE_BOTH bool is_threshold(bool above, i64 weight_in_bin, i64 upto, i64 known_weight, i64 missing,
+                                i64 working_before, i64 working_upto, i64 working_known) {
   if (weight_in_bin > 0 && upto < known_weight) return true;
   if (missing == 0 || known_weight == 0) return false;
   if (above) return upto == 0 && working_upto > 0 && working_before == 0;  // leaves out just the missing ones

@@ -3,18 +3,18 @@
 #pragma once
 
 #ifdef __CUDACC__
-#define POLYRULE_SLOPES __device__ __forceinline__
+#define POLYRULE_DEVICE __device__ __forceinline__
 #else
 #include <bit>
 #if __has_include("core/machine.hpp")
 #include "core/machine.hpp"
-#define POLYRULE_SLOPES POLYRULE_INLINE
+#define POLYRULE_DEVICE POLYRULE_INLINE
 #else
-#define POLYRULE_SLOPES inline  // this text stands alone
+#define POLYRULE_DEVICE inline  // this text stands alone
 #endif
 #endif
 
-namespace polyrule_slopes {
+namespace polyrule_gradients {
 
 using Whole = long long;
 
@@ -22,7 +22,7 @@ constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds t
 constexpr double kFarthest = 690;              // the largest x whose exp(-x) is computed
 constexpr double kFinest = 17592186044416.0;   // 2^44: units of a number before it is weighted
 
-POLYRULE_SLOPES Whole bits_of(double value) {
+POLYRULE_DEVICE Whole bits_of(double value) {
 #ifdef __CUDACC__
   return __double_as_longlong(value);
 #else
@@ -30,7 +30,7 @@ POLYRULE_SLOPES Whole bits_of(double value) {
 #endif
 }
 
-POLYRULE_SLOPES double from_bits(Whole bits) {
+POLYRULE_DEVICE double from_bits(Whole bits) {
 #ifdef __CUDACC__
   return __longlong_as_double(bits);
 #else
@@ -38,13 +38,13 @@ POLYRULE_SLOPES double from_bits(Whole bits) {
 #endif
 }
 
-POLYRULE_SLOPES Whole rounded(double value) { return bits_of(value + kMagic) - bits_of(kMagic); }
+POLYRULE_DEVICE Whole rounded(double value) { return bits_of(value + kMagic) - bits_of(kMagic); }
 
 // Contribution of a weighted row, in units: rounded before it is multiplied, so that a weight of two is two rows.
 class Contribution {
  public:
-  POLYRULE_SLOPES explicit Contribution(double unit) : fine_(unit < kFinest ? unit : kFinest), coarse_(unit / fine_) {}
-  POLYRULE_SLOPES Whole operator()(double weight, double value) const {
+  POLYRULE_DEVICE explicit Contribution(double unit) : fine_(unit < kFinest ? unit : kFinest), coarse_(unit / fine_) {}
+  POLYRULE_DEVICE Whole operator()(double weight, double value) const {
     return rounded(weight * coarse_ * ((fine_ * value + kMagic) - kMagic));
   }
 
@@ -54,7 +54,7 @@ class Contribution {
 
 // exp(-x) for x from 0 to `kFarthest`, by a power of two and a Taylor series of degree 13: a unit in the last place at
 // most.
-POLYRULE_SLOPES double exp_neg(double x) {
+POLYRULE_DEVICE double exp_neg(double x) {
   const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
   const double rest = (-x - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10;
   double sum = 1.6059043836821613e-10;
@@ -75,41 +75,35 @@ POLYRULE_SLOPES double exp_neg(double x) {
   return sum * from_bits(power << 52);
 }
 
-// log(1 + x) for x from 0 to 1.
-POLYRULE_SLOPES double log_one_plus(double x) {
-  const double share = x / (2.0 + x), square = share * share;
-  double sum = 1.0 / 33;
-  for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
-  return 2.0 * share * sum;
-}
-
-// Probability of a score; `away` is exp(-|score|).
-POLYRULE_SLOPES double sigmoid(double score, double away) { return (score >= 0 ? 1.0 : away) / (1.0 + away); }
+// Probability of a score; `decay` is exp(-|score|).
+POLYRULE_DEVICE double sigmoid(double score, double decay) { return (score >= 0 ? 1.0 : decay) / (1.0 + decay); }
 
 // First and second derivative of the loss by the score of a label; zero if its target is unknown, which is NaN.
-POLYRULE_SLOPES double gradient_of(double chance, double target) { return target == target ? chance - target : 0.0; }
-POLYRULE_SLOPES double hessian_of(double chance, double target) {
-  return target == target ? chance * (1.0 - chance) : 0.0;
+POLYRULE_DEVICE double gradient_of(double probability, double target) {
+  return target == target ? probability - target : 0.0;
+}
+POLYRULE_DEVICE double hessian_of(double probability, double target) {
+  return target == target ? probability * (1.0 - probability) : 0.0;
 }
 
 // Gain of a label by a rule whose rows have these sums; `inverse` is one over the hessian of all rows.
-POLYRULE_SLOPES double gain_of(double g, double h, double inverse, double ridge, double cost) {
+POLYRULE_DEVICE double gain_of(double g, double h, double inverse, double ridge, double cost) {
   const double free = h - h * h * inverse;  // without the share of the intercept
   const double gain = g * g / (free + ridge) * 0.5 - cost;
   return gain > 0 ? gain : 0.0;
 }
 
 // If weights must have one sign, a label whose weight would have the other gains nothing.
-POLYRULE_SLOPES double signed_gain(double gain, double g, double sign) { return g * sign < 0 ? gain : 0.0; }
+POLYRULE_DEVICE double signed_gain(double gain, double g, double sign) { return g * sign < 0 ? gain : 0.0; }
 
-POLYRULE_SLOPES double sum_of_eight(const double* v) {
+POLYRULE_DEVICE double sum_of_eight(const double* v) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
 // Required sign of the weights of a body that also tests a threshold of a feature: 1, -1, or 0 for any.
 constexpr int kForbidden = 2;
-POLYRULE_SLOPES int sign_with(int sign, int wanted) {
-  return wanted == 0 || wanted == sign ? sign : sign == 0 ? wanted : kForbidden;
+POLYRULE_DEVICE int sign_with(int sign, int direction) {
+  return direction == 0 || direction == sign ? sign : sign == 0 ? direction : kForbidden;
 }
 
-}  // namespace polyrule_slopes
+}  // namespace polyrule_gradients
