@@ -21,4 +21,4 @@ rm -rf "$out"
 for wheel in "$raw"/wheels/*.whl; do auditwheel repair --wheel-dir "$out" "$wheel"; done
 ls -l "$out"
 # shellcheck disable=SC2086
-PYTHONS=$versions SETS=newest WHEELS=$out tools/versions.sh ${TESTS:-tests/search tests/learning tests/ensemble tests/model}
+PYTHONS=$versions SETS=newest WHEELS=$out tools/versions.sh ${TESTS:-tests/search tests/covering tests/selection tests/ensemble tests/model}
