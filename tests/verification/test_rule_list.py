@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier, SeCoClassifier
 from polyrule.data import Dataset, Feature, Table, to_table
-from polyrule.errors import DataWarning, MeasureError, ModelError
+from polyrule.errors import DataWarning, MeasureError, ModelError, OptionError
 from polyrule.model import RuleList, files
 from polyrule.store import pack
 from polyrule.verification import certify, verify
@@ -518,3 +518,11 @@ def test_what_a_stale_rule_does_alone_must_be_stated():
     rules[number] = replace(rules[number], head=(replace(rules[number].head[0], alone=None),))
     findings = replace(edited, rules=tuple(rules)).verify(X, Y.astype(int)).findings
     assert [(found.rule, found.what) for found in findings] == [(number, "what it does alone for label 'y0'")]
+
+
+def test_options_that_no_learner_takes_are_refused_by_name():
+    data = random_data(5)
+    model = forged(SeCoClassifier(max_rules=2).fit(data).model_)
+    model.info["options"]["negative"] = None
+    with pytest.raises(OptionError, match="negative must be True or False, got None"):
+        model.verify(data)

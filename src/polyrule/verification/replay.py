@@ -23,6 +23,7 @@ from polyrule.data.preparation import as_fitted
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.estimators.from_model import current_options
+from polyrule.estimators.options import check_parameters
 from polyrule.heads.bounding import bound_heads
 from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.problem import HeadProblem, evaluate
@@ -173,6 +174,7 @@ class ListReplay:
         for name in _NEEDED[learner]:
             if name not in options:
                 raise ModelError(f"the model does not say with which {name} it was learned, so it cannot be checked")
+        check_parameters({name: options[name] for name in ("negative", "keep_covered") if name in options})
         if learner == BINARY_RELEVANCE and model.info.keys() & {"pruning", "grown"}:
             raise ModelError("the model states that binary relevance selected its rules, which it does not")
         raw, truth, weights, scale = examples_of(data)
